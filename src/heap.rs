@@ -1,0 +1,390 @@
+//! Which road a request for memory takes.
+//!
+//! ```text
+//!   malloc -> arena word -> table by size -> span -> pop      (the fast road)
+//!          -> registry (whose arena) -> arena (next span, sweep) -> pool (runs, growth)
+//!          -> large -> pool
+//!   free   -> zone (page map) -> span of this arena -> push   (the fast road)
+//!          -> full span of this arena | outbox of another's | large | libc's own block
+//! ```
+//!
+//! Usable from the first instruction that ld.so runs after relocation to the last of the process:
+//! all state is const-initialised and set up by first use. Nothing here touches errno.
+//! Invariant: a block in use is the start of a carved block of a small span or of a large span.
+
+mod arena;
+mod bins;
+mod block;
+mod class;
+mod foreign;
+mod large;
+mod outbox;
+mod pool;
+mod registry;
+mod span;
+#[cfg(test)]
+mod tests;
+mod zone;
+
+use crate::{arch, fatal::fatal, line::Line, lock::Lock};
+use arena::Arena;
+use block::Block;
+use class::{MAX_DIRECT, MAX_SMALL, PAGE};
+use core::ptr;
+use span::{Span, SpanId, State};
+use zone::ZONE;
+
+/// Most bytes of a block: `PTRDIFF_MAX`, as in glibc.
+const MOST: usize = isize::MAX as usize;
+
+/// A block of at least `size` bytes, aligned to 16, by the fast road; `None` if that is closed
+/// at the moment.
+#[inline(always)]
+pub fn allocate_fast(size: usize) -> Option<*mut u8> {
+    let arena = arch::arena_word() as *const Arena;
+    if size > MAX_DIRECT || arena.is_null() {
+        return None;
+    }
+    // SAFETY: the arena word is zero or an arena's address, and its table names spans.
+    let span = unsafe { &*(&(*arena).direct)[class::direct_index(size)].get() };
+    arena::pop(span).map(|address| address as *mut u8)
+}
+
+/// A block of at least `size` bytes, aligned to 16; null when out of memory.
+#[inline(always)]
+pub fn allocate(size: usize) -> *mut u8 {
+    allocate_fast(size).unwrap_or_else(|| allocate_slow(size))
+}
+
+/// [`allocate`] without trying the fast road.
+#[cold]
+#[inline(never)]
+pub fn allocate_slow(size: usize) -> *mut u8 {
+    let block = if size <= MAX_SMALL {
+        allocate_class(class::class_of(size))
+    } else if size <= MOST {
+        large::allocate(size, 1).map(|(address, _)| address)
+    } else {
+        None
+    };
+    block.map_or(ptr::null_mut(), |address| address as *mut u8)
+}
+
+fn allocate_class(class: usize) -> Option<usize> {
+    let own = registry::own()?;
+    own.arena.allocate(class)
+}
+
+/// A block of `size` bytes that hold zeros; null when out of memory.
+#[inline]
+pub fn allocate_zeroed(size: usize) -> *mut u8 {
+    if size > MAX_SMALL {
+        return allocate_zeroed_large(size);
+    }
+    let block = allocate(size);
+    if !block.is_null() {
+        // SAFETY: the block was just handed out and has `size` bytes.
+        unsafe { block.write_bytes(0, size) };
+    }
+    block
+}
+
+#[cold]
+fn allocate_zeroed_large(size: usize) -> *mut u8 {
+    if size > MOST {
+        return ptr::null_mut();
+    }
+    match large::allocate(size, 1) {
+        None => ptr::null_mut(),
+        Some((address, zeros)) => {
+            let block = address as *mut u8;
+            if !zeros {
+                // SAFETY: the block was just handed out and has `size` bytes.
+                unsafe { block.write_bytes(0, size) };
+            }
+            block
+        }
+    }
+}
+
+/// A block of `size` bytes at a multiple of `align`, a power of two; null when out of memory.
+pub fn allocate_aligned(align: usize, size: usize) -> *mut u8 {
+    if align <= 16 {
+        return allocate(size);
+    }
+    if size > MOST || align > MOST {
+        return ptr::null_mut();
+    }
+    let small = if align <= PAGE {
+        class::aligned_class(size, align)
+    } else {
+        None
+    };
+    let block = match small {
+        Some(class) => allocate_class(class),
+        None => large::allocate(size, align).map(|(address, _)| address),
+    };
+    block.map_or(ptr::null_mut(), |address| address as *mut u8)
+}
+
+/// Frees a block; null is nothing.
+///
+/// # Safety
+/// `block` must be null or a live block of this heap or of the libc below; anything else is
+/// reported and ends the process where it can be told.
+#[inline(always)]
+pub unsafe fn free(block: *mut u8) {
+    let offset = ZONE.offset(block as usize);
+    if offset < ZONE.limit() {
+        // SAFETY: below the limit.
+        let span = unsafe { ZONE.span_at(offset) };
+        if span.owner.get() == arch::arena_word() {
+            let within = offset.wrapping_sub(span.page.get() as usize * PAGE);
+            let magic = span.magic.get();
+            let is_start = within.wrapping_mul(magic) < magic;
+            // SAFETY: checked below before it is used as one: the start of a carved block.
+            let free = unsafe { Block::new(block as usize) };
+            if within < span.carved.get() as usize && is_start && free.mark_unless_marked() {
+                if arena::push(span, free) == 0 {
+                    // SAFETY: the owner of a span is an arena, and arenas stay mapped.
+                    unsafe { &*(span.owner.get() as *const Arena) }.retire(span);
+                }
+                return;
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { free_slow(block) }
+}
+
+/// # Safety
+/// As for [`free`].
+#[cold]
+#[inline(never)]
+unsafe fn free_slow(block: *mut u8) {
+    if block.is_null() {
+        return;
+    }
+    let address = block as usize;
+    let Some(span) = lookup(address, "free") else {
+        // SAFETY: not a block of ours, so by the caller's promise one of the libc below.
+        return unsafe { foreign::free(block) };
+    };
+    if span.state() == State::Large {
+        return large::free(span);
+    }
+    // SAFETY: the start of a carved block (lookup).
+    let free = unsafe { Block::new(address) };
+    if !free.mark_unless_marked() {
+        fatal(Line::new("libfix: free(): double free of ").hex(address));
+    }
+    let home = registry::home_of(span);
+    match registry::own() {
+        Some(own) if ptr::eq(own.arena, home) => {
+            if span.state() == State::Full {
+                own.arena.free_into_full(span, free);
+            } else {
+                // The late arena's spans take this road whatever their state.
+                if arena::push(span, free) == 0 {
+                    own.arena.retire(span);
+                }
+            }
+        }
+        Some(own) => own.arena.send(home, free, span.size.get() as usize),
+        None => registry::send_one(home, free),
+    }
+}
+
+/// The span whose live block starts at `address`; `None` if the address is not in the zone. An
+/// address in the zone where no block starts ends the process, naming `function`.
+fn lookup(address: usize, function: &str) -> Option<&'static Span> {
+    let offset = ZONE.offset(address);
+    if offset >= ZONE.limit() {
+        return None;
+    }
+    // SAFETY: below the limit.
+    let span = unsafe { ZONE.span_at(offset) };
+    let within = offset.wrapping_sub(span.page.get() as usize * PAGE);
+    let state = span.state();
+    let valid = match state {
+        State::Large => within == 0,
+        _ if state.is_small() => {
+            let size = span.size.get() as usize;
+            within < span.carved.get() as usize && within.is_multiple_of(size)
+        }
+        _ => false,
+    };
+    if !valid {
+        fatal(
+            Line::new("libfix: ")
+                .str(function)
+                .str("(): invalid pointer ")
+                .hex(address),
+        );
+    }
+    Some(span)
+}
+
+/// [`lookup`] that also refuses a small block that is free.
+fn lookup_live(address: usize, function: &str) -> Option<&'static Span> {
+    let span = lookup(address, function)?;
+    // SAFETY: the start of a block of ours (lookup).
+    if span.state() != State::Large && unsafe { Block::new(address) }.is_marked() {
+        fatal(
+            Line::new("libfix: ")
+                .str(function)
+                .str("(): block is free: ")
+                .hex(address),
+        );
+    }
+    Some(span)
+}
+
+fn block_bytes(span: &Span) -> usize {
+    if span.state() == State::Large {
+        large::bytes(span)
+    } else {
+        span.size.get() as usize
+    }
+}
+
+/// Bytes that may be used of a live block; zero for null.
+///
+/// # Safety
+/// As for [`free`].
+pub unsafe fn usable(block: *mut u8) -> usize {
+    if block.is_null() {
+        return 0;
+    }
+    match lookup_live(block as usize, "malloc_usable_size") {
+        Some(span) => block_bytes(span),
+        // SAFETY: not a block of ours, so by the caller's promise one of the libc below.
+        None => unsafe { foreign::usable(block) },
+    }
+}
+
+/// A live block with its contents in at least `size` (not zero) bytes; null when out of memory,
+/// and then the block is as it was.
+///
+/// # Safety
+/// `block` must be a live block of this heap or of the libc below, and is dead afterwards unless
+/// null is returned.
+pub unsafe fn reallocate(block: *mut u8, size: usize) -> *mut u8 {
+    if size > MOST {
+        return ptr::null_mut();
+    }
+    let Some(span) = lookup_live(block as usize, "realloc") else {
+        // SAFETY: not a block of ours, so by the caller's promise one of the libc below.
+        return unsafe { foreign::reallocate(block, size) };
+    };
+    let old = block_bytes(span);
+    if span.state() == State::Large {
+        if size > MAX_SMALL
+            && let Some(address) = large::resize(span, size)
+        {
+            return address as *mut u8;
+        }
+    } else if size <= old && (size > old / 2 || class::class_of(size) == span.class()) {
+        return block;
+    }
+    let new = allocate(size);
+    if new.is_null() {
+        // A block never has to shrink.
+        return if size <= old { block } else { new };
+    }
+    // SAFETY: both blocks are live, different, and at least that long; the old one is then done.
+    unsafe {
+        ptr::copy_nonoverlapping(block, new, old.min(size));
+        free(block);
+    }
+    new
+}
+
+/// What the heap holds.
+pub struct Stats {
+    /// Bytes of blocks handed out.
+    pub in_use: usize,
+    /// Bytes mapped for blocks.
+    pub mapped: usize,
+    /// Most bytes ever mapped for blocks.
+    pub peak: usize,
+    /// Bytes mapped that no arena and no block holds, and the runs they are in.
+    pub free: usize,
+    pub free_runs: usize,
+    /// Bytes and number of large blocks.
+    pub large: usize,
+    pub large_blocks: usize,
+}
+
+/// Counts everything, while other threads go on.
+pub fn stats() -> Stats {
+    let totals = pool::totals();
+    let mut stats = Stats {
+        in_use: 0,
+        mapped: totals.mapped,
+        peak: totals.peak,
+        free: 0,
+        free_runs: 0,
+        large: 0,
+        large_blocks: 0,
+    };
+    for span in (1..totals.spans).map(|id| ZONE.span(SpanId(id as u32))) {
+        match span.state() {
+            State::Free => {
+                stats.free += large::bytes(span);
+                stats.free_runs += 1;
+            }
+            State::Large => {
+                stats.large += large::bytes(span);
+                stats.large_blocks += 1;
+            }
+            state if state.is_small() => {
+                let extra = u32::from(state == State::Current);
+                let blocks = span.used.get().wrapping_sub(extra) as usize;
+                stats.in_use += blocks * span.size.get() as usize;
+            }
+            _ => {}
+        }
+    }
+    stats.in_use += stats.large;
+    stats
+}
+
+/// `malloc_trim(3)`: gives wholly free pages back, all but `pad` bytes; whether any went.
+pub fn trim(pad: usize) -> bool {
+    if let Some(own) = registry::own() {
+        own.arena.tidy();
+    }
+    registry::tidy_abandoned();
+    pool::trim(pad)
+}
+
+/// Gives back what nobody uses, before `mlockall` charges all address space.
+pub fn trim_idle() {
+    pool::trim_top();
+}
+
+/// `mallopt(M_TRIM_THRESHOLD)`: bytes of free memory to keep, `usize::MAX` for all.
+pub fn set_trim_threshold(bytes: usize) {
+    pool::set_trim_threshold(bytes);
+}
+
+/// The thread whose arena word this was is off its stack for good.
+///
+/// # Safety
+/// `word` must have been read from that thread's static TLS after its death was observed.
+pub unsafe fn abandon(word: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { registry::abandon(word) }
+}
+
+/// The locks that a fork must hold, in the order in which they are taken.
+pub fn locks() -> [&'static Lock; 4] {
+    let ([late, registry], [grow, pool]) = (registry::locks(), pool::locks());
+    [late, registry, grow, pool]
+}
+
+/// What the child of a fork must do, after the locks were reset.
+pub fn after_fork_in_child() {
+    registry::after_fork_in_child();
+}

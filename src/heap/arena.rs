@@ -1,0 +1,543 @@
+//! An arena: the small blocks of one thread.
+//!
+//! Each class allocates from its *current* span; spans with free blocks wait in the class's
+//! partial list, full ones in none. A free into any of these but a full one is a push on the
+//! span's own list, without atomic read-modify-write. A free into a full span, and blocks that
+//! other threads send home, are not where the next `malloc` looks: they set `have_fastchunks`,
+//! and the slow road of `malloc` loads it, and only if it is set clears it and sweeps.
+//!
+//! Invariant: only the thread that owns the arena (or, for an arena without a thread, the holder
+//! of the registry's lock) touches anything but `inbox` and `have_fastchunks`; those two belong
+//! to everybody.
+
+use super::{
+    block::Block,
+    class::{self, CLASSES, DIRECT, MAX_DIRECT, PAGE},
+    outbox::Outbox,
+    pool, registry,
+    span::{DETACHED, Span, SpanId, State},
+    zone::ZONE,
+};
+use crate::{
+    atomic::{HintFlag, Plain32, PlainPtr},
+    memlock,
+};
+use core::sync::atomic::{
+    AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+    compiler_fence,
+};
+
+/// Wholly free spans that an arena keeps for its next need, and their pages in all.
+const KEEP_SPANS: u32 = 4;
+const KEEP_PAGES: u32 = 32;
+
+/// Runs of large blocks up to so many pages (256 KiB) are kept for the next block of that length,
+/// at most so many pages in all (1 MiB; 256 KiB in a locked process, where they are charged).
+pub const KEEP_RUN: usize = 64;
+const KEEP_RUNS: u32 = 256;
+const KEEP_RUNS_LOCKED: u32 = 64;
+
+/// What other threads write, on a cache line of its own.
+#[repr(C, align(64))]
+struct Inbox {
+    /// Blocks freed by other threads: a chain through the blocks.
+    blocks: AtomicUsize,
+    have_fastchunks: HintFlag,
+}
+
+#[repr(C, align(64))]
+pub struct Arena {
+    /// The current span for each multiple of 16 bytes up to [`MAX_DIRECT`].
+    pub direct: [PlainPtr<Span>; DIRECT],
+    /// The current span of each class.
+    current: [PlainPtr<Span>; CLASSES],
+    /// Heads of the partial lists.
+    partial: [Plain32; CLASSES],
+    /// Pages of the last span made for each class.
+    made: [Plain32; CLASSES],
+    /// Head of the list of unswept spans.
+    unswept: Plain32,
+    /// Wholly free spans kept, their number and their pages.
+    empties: Plain32,
+    empty_spans: Plain32,
+    empty_pages: Plain32,
+    /// Heads of the lists of kept runs by length in pages, and their pages in all.
+    runs: [Plain32; KEEP_RUN + 1],
+    run_pages: Plain32,
+    /// Not zero while the owner changes lists: a child forked meanwhile must not use the arena.
+    busy: Plain32,
+    /// Not zero while no thread owns the arena (registry's lock).
+    pub abandoned: Plain32,
+    /// Links of the registry's lists.
+    pub next_all: PlainPtr<Arena>,
+    pub next_abandoned: PlainPtr<Arena>,
+    outbox: Outbox,
+    inbox: Inbox,
+}
+
+const _: () = assert!(size_of::<Arena>() <= PAGE);
+
+/// Marks the arena as being changed until dropped.
+struct Busy<'a>(&'a Arena);
+
+impl<'a> Busy<'a> {
+    fn new(arena: &'a Arena) -> Self {
+        arena.busy.set(arena.busy.get() + 1);
+        compiler_fence(AcqRel);
+        Self(arena)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        compiler_fence(AcqRel);
+        self.0.busy.set(self.0.busy.get() - 1);
+    }
+}
+
+impl Arena {
+    /// A new arena in a page of its own.
+    pub fn create() -> Option<&'static Self> {
+        let run = pool::allocate(size_of::<Self>().div_ceil(PAGE), 1)?;
+        run.set_kind(State::Own, 0);
+        let address = ZONE.address(run.page.get()) as *mut Self;
+        let none = ZONE.span(SpanId::NONE) as *const Span as *mut Span;
+        // SAFETY: the run is ours, large enough, page aligned, and nobody knows of it; all-zero
+        // bytes are a valid arena, whose spans are then set to the one that stands for none.
+        let arena = unsafe {
+            address.write_bytes(0, 1);
+            &*address
+        };
+        arena
+            .direct
+            .iter()
+            .chain(&arena.current)
+            .for_each(|slot| slot.set(none));
+        Some(arena)
+    }
+
+    pub fn address(&self) -> usize {
+        self as *const Self as usize
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.busy.get() != 0
+    }
+
+    /// A block of `class`, by the slow road; of a larger class when out of memory. `None` when
+    /// there is none either.
+    #[cold]
+    #[inline(never)]
+    pub fn allocate(&self, class: usize) -> Option<usize> {
+        let _busy = Busy::new(self);
+        if let Some(block) = self.take(class, true) {
+            return Some(block);
+        }
+        // Out of memory: what the hint missed, and what waits to go home, may still help.
+        self.outbox.flush_all();
+        self.sweep();
+        self.drop_empties(0, 0);
+        self.drop_runs();
+        registry::tidy_abandoned();
+        self.take(class, true)
+            .or_else(|| (class + 1..CLASSES).find_map(|larger| self.take(larger, false)))
+    }
+
+    /// A block from a span of this class; from a new span only if `grow`.
+    fn take(&self, class: usize, grow: bool) -> Option<usize> {
+        loop {
+            // SAFETY: current spans come from the table and are never unmapped.
+            let span = unsafe { &*self.current[class].get() };
+            if let Some(block) = pop(span) {
+                return Some(block);
+            }
+            if span.state() == State::Current {
+                if carve(span) {
+                    continue;
+                }
+                self.set_current(class, ZONE.span(SpanId::NONE));
+                self.detach(span);
+            }
+            let span = match self.partial_span(class) {
+                Some(span) => span,
+                None if grow => self.fresh_span(class)?,
+                None => return None,
+            };
+            self.attach(class, span);
+        }
+    }
+
+    /// A span of `class` with room that the arena has, in no list and not counted as current.
+    fn partial_span(&self, class: usize) -> Option<&'static Span> {
+        loop {
+            let id = self.partial[class].get();
+            if id != 0 {
+                let span = ZONE.span(SpanId(id));
+                self.unlink(class, span);
+                return Some(span);
+            }
+            if !self.inbox.have_fastchunks.is_set() {
+                return None;
+            }
+            self.sweep();
+        }
+    }
+
+    fn fresh_span(&self, class: usize) -> Option<&'static Span> {
+        let made = self.made[class].get() as usize;
+        let first = class::first_pages(class);
+        let want = if made == 0 {
+            first
+        } else {
+            class::next_pages(class, made)
+        };
+        let run = match self.take_empty(want) {
+            Some(run) => run,
+            None => pool::allocate(want, 1).or_else(|| pool::allocate(first, 1))?,
+        };
+        let size = class::size_of(class);
+        let pages = run.pages.get();
+        self.made[class].set(pages);
+        run.free.set(0);
+        run.used.set(0);
+        run.carved.set(0);
+        run.size.set(size as u32);
+        run.magic.set(class::divisor_magic(size));
+        run.home.set(self.address());
+        run.owner.set(self.address());
+        (run.page.get()..run.end()).for_each(|page| ZONE.enter(page, run));
+        run.set_kind(State::Partial, class);
+        Some(run)
+    }
+
+    /// Makes `span` the current one of its class.
+    fn attach(&self, class: usize, span: &'static Span) {
+        span.set_state(State::Current);
+        span.used.set(span.used.get() + 1);
+        self.set_current(class, span);
+    }
+
+    fn set_current(&self, class: usize, span: &'static Span) {
+        let span = span as *const Span as *mut Span;
+        self.current[class].set(span);
+        let size = class::size_of(class);
+        if size <= MAX_DIRECT {
+            let below = if class == 0 {
+                0
+            } else {
+                class::direct_index(class::size_of(class - 1)) + 1
+            };
+            self.direct[below..=class::direct_index(size)]
+                .iter()
+                .for_each(|slot| slot.set(span));
+        }
+    }
+
+    /// Takes a span that was current until now out of use.
+    fn detach(&self, span: &'static Span) {
+        span.used.set(span.used.get() - 1);
+        span.set_state(State::Full);
+        span.owner.set(DETACHED);
+    }
+
+    fn link(&self, span: &'static Span) {
+        let class = span.class();
+        let head = self.partial[class].get();
+        let id = ZONE.id(span).0;
+        span.prev.set(0);
+        span.next.set(head);
+        if head != 0 {
+            ZONE.span(SpanId(head)).prev.set(id);
+        }
+        self.partial[class].set(id);
+        span.set_state(State::Partial);
+        span.owner.set(self.address());
+    }
+
+    fn unlink(&self, class: usize, span: &'static Span) {
+        let (prev, next) = (span.prev.get(), span.next.get());
+        if prev == 0 {
+            self.partial[class].set(next);
+        } else {
+            ZONE.span(SpanId(prev)).next.set(next);
+        }
+        if next != 0 {
+            ZONE.span(SpanId(next)).prev.set(prev);
+        }
+    }
+
+    /// Called by a free that left `span` (not current) without blocks in use.
+    #[cold]
+    #[inline(never)]
+    pub fn retire(&self, span: &'static Span) {
+        let _busy = Busy::new(self);
+        // An unswept span is left to the sweep.
+        if span.state() == State::Partial {
+            self.unlink(span.class(), span);
+            self.put_empty(span);
+        }
+    }
+
+    /// Frees a block of a full span of this arena.
+    pub fn free_into_full(&self, span: &'static Span, block: Block) {
+        let _busy = Busy::new(self);
+        push(span, block);
+        self.wait_for_sweep(span);
+    }
+
+    fn wait_for_sweep(&self, span: &'static Span) {
+        span.next.set(self.unswept.get());
+        span.set_state(State::Unswept);
+        span.owner.set(self.address());
+        self.unswept.set(ZONE.id(span).0);
+        self.inbox.have_fastchunks.set();
+    }
+
+    /// Frees a block whose home is another arena.
+    pub fn send(&self, home: &'static Arena, block: Block, size: usize) {
+        let _busy = Busy::new(self);
+        self.outbox.push(home, block, size);
+    }
+
+    /// Takes a chain of freed blocks from another thread: one atomic exchange for all of it.
+    ///
+    /// `last` is the chain's last block; its link is overwritten.
+    pub fn post(&self, first: usize, last: Block) {
+        let mut head = self.inbox.blocks.load(Relaxed);
+        loop {
+            last.link(head);
+            match self
+                .inbox
+                .blocks
+                .compare_exchange_weak(head, first, Release, Relaxed)
+            {
+                Ok(_) => break,
+                Err(now) => head = now,
+            }
+        }
+        self.inbox.have_fastchunks.set();
+    }
+
+    /// Consolidates: own spans that were full, then the blocks that other threads sent home.
+    pub fn sweep(&self) {
+        let _busy = Busy::new(self);
+        self.inbox.have_fastchunks.clear();
+        let mut id = self.unswept.get();
+        self.unswept.set(0);
+        while id != 0 {
+            let span = ZONE.span(SpanId(id));
+            id = span.next.get();
+            self.settle(span);
+        }
+        if self.inbox.blocks.load(Relaxed) == 0 {
+            return;
+        }
+        let mut next = self.inbox.blocks.swap(0, Acquire);
+        while next != 0 {
+            // SAFETY: the inbox holds free blocks of this arena, each sent once.
+            let block = unsafe { Block::new(next) };
+            next = block.next();
+            // SAFETY: a block of ours lies below the limit.
+            let span = unsafe { ZONE.span_at(ZONE.offset(block.address())) };
+            push(span, block);
+            match span.state() {
+                State::Full => self.settle(span),
+                State::Partial if span.used.get() == 0 => {
+                    self.unlink(span.class(), span);
+                    self.put_empty(span);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Puts a span in no list where its blocks in use say.
+    fn settle(&self, span: &'static Span) {
+        if span.used.get() == 0 {
+            self.put_empty(span)
+        } else {
+            self.link(span)
+        }
+    }
+
+    fn put_empty(&self, span: &'static Span) {
+        span.owner.set(DETACHED);
+        span.set_state(State::Taken);
+        span.next.set(self.empties.get());
+        self.empties.set(ZONE.id(span).0);
+        self.empty_spans.set(self.empty_spans.get() + 1);
+        self.empty_pages
+            .set(self.empty_pages.get() + span.pages.get());
+        if self.empty_spans.get() > KEEP_SPANS || self.empty_pages.get() > KEEP_PAGES {
+            self.drop_empties(KEEP_SPANS / 2, KEEP_PAGES / 2);
+        }
+    }
+
+    /// Gives wholly free spans to the pool until at most so many spans and pages are kept.
+    fn drop_empties(&self, spans: u32, pages: u32) {
+        while self.empty_spans.get() > spans || self.empty_pages.get() > pages {
+            let span = ZONE.span(SpanId(self.empties.get()));
+            self.empties.set(span.next.get());
+            self.forget_empty(span);
+            pool::free(span);
+        }
+    }
+
+    fn take_empty(&self, pages: usize) -> Option<&'static Span> {
+        let mut before: Option<&'static Span> = None;
+        let mut id = self.empties.get();
+        while id != 0 {
+            let span = ZONE.span(SpanId(id));
+            if span.pages.get() as usize == pages {
+                match before {
+                    None => self.empties.set(span.next.get()),
+                    Some(before) => before.next.set(span.next.get()),
+                }
+                self.forget_empty(span);
+                return Some(span);
+            }
+            before = Some(span);
+            id = span.next.get();
+        }
+        None
+    }
+
+    fn forget_empty(&self, span: &'static Span) {
+        self.empty_spans.set(self.empty_spans.get() - 1);
+        self.empty_pages
+            .set(self.empty_pages.get() - span.pages.get());
+    }
+
+    /// A kept run of exactly `pages` pages; any start will do if `align` (in pages) is one.
+    ///
+    /// If there is none, what was freed is consolidated, since the caller then asks the pool.
+    pub fn take_run(&self, pages: usize, align: usize) -> Option<&'static Span> {
+        match self.runs.get(pages) {
+            Some(head) if align == 1 && head.get() != 0 => {
+                let _busy = Busy::new(self);
+                let run = ZONE.span(SpanId(head.get()));
+                head.set(run.next.get());
+                self.run_pages.set(self.run_pages.get() - run.pages.get());
+                Some(run)
+            }
+            _ => {
+                if self.inbox.have_fastchunks.is_set() {
+                    self.sweep();
+                }
+                None
+            }
+        }
+    }
+
+    /// Keeps the run of a large block that was freed, or gives it to the pool.
+    pub fn put_run(&self, run: &'static Span) {
+        let pages = run.pages.get();
+        let most = if memlock::future() {
+            KEEP_RUNS_LOCKED
+        } else {
+            KEEP_RUNS
+        };
+        let Some(head) = self.runs.get(pages as usize) else {
+            return pool::free(run);
+        };
+        if self.run_pages.get() + pages > most {
+            return pool::free(run);
+        }
+        let _busy = Busy::new(self);
+        run.set_state(State::Taken);
+        // As far as anybody knows all of it has been written.
+        run.used.set(pages);
+        run.next.set(head.get());
+        head.set(ZONE.id(run).0);
+        self.run_pages.set(self.run_pages.get() + pages);
+    }
+
+    fn drop_runs(&self) {
+        for pages in 0..=KEEP_RUN {
+            while let Some(run) = self.take_run(pages, 1) {
+                pool::free(run);
+            }
+        }
+    }
+
+    /// Everything that is wholly free goes to the pool, and what others own goes home.
+    pub fn tidy(&self) {
+        let _busy = Busy::new(self);
+        self.outbox.flush_all();
+        self.sweep();
+        for class in 0..CLASSES {
+            // SAFETY: current spans come from the table and are never unmapped.
+            let span = unsafe { &*self.current[class].get() };
+            if span.state() != State::Current {
+                continue;
+            }
+            self.set_current(class, ZONE.span(SpanId::NONE));
+            self.detach(span);
+            if span.used.get() == 0 || span.free.get() != 0 || can_carve(span) {
+                self.settle(span);
+            }
+        }
+        self.drop_empties(0, 0);
+        self.drop_runs();
+        self.made.iter().for_each(|pages| pages.set(0));
+    }
+
+    /// After a fork, for an arena whose thread is not in the child: the next sweep looks.
+    pub fn set_hint(&self) {
+        self.inbox.have_fastchunks.set();
+    }
+}
+
+/// The first free block of `span`.
+#[inline(always)]
+pub fn pop(span: &Span) -> Option<usize> {
+    let first = span.free.get();
+    if first == 0 {
+        return None;
+    }
+    // SAFETY: a span's list holds free blocks of that span.
+    let block = unsafe { Block::new(first) };
+    span.free.set(block.next());
+    span.used.set(span.used.get() + 1);
+    block.unmark();
+    Some(first)
+}
+
+/// Puts a free, marked block on its span's list; what is left of `used`.
+#[inline(always)]
+pub fn push(span: &Span, block: Block) -> u32 {
+    block.link(span.free.get());
+    span.free.set(block.address());
+    let used = span.used.get().wrapping_sub(1);
+    span.used.set(used);
+    used
+}
+
+fn can_carve(span: &Span) -> bool {
+    (span.carved.get() + span.size.get()) as usize <= span.pages.get() as usize * PAGE
+}
+
+/// Makes about a page more of `span` into free blocks, lowest first; whether there was room.
+///
+/// Little at a time, so that pages become resident only when they are needed.
+fn carve(span: &'static Span) -> bool {
+    let (start, size) = (span.carved.get() as usize, span.size.get() as usize);
+    let room = (span.pages.get() as usize * PAGE - start) / size;
+    let count = room.min((PAGE / size).max(1));
+    if count == 0 {
+        return false;
+    }
+    let base = ZONE.address(span.page.get()) + start;
+    let mut next = span.free.get();
+    for index in (0..count).rev() {
+        // SAFETY: the bytes lie in the span beyond what was carved, so nobody uses them.
+        let block = unsafe { Block::new(base + index * size) };
+        block.link(next);
+        block.mark();
+        next = block.address();
+    }
+    span.free.set(next);
+    span.carved.set((start + count * size) as u32);
+    true
+}

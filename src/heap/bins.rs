@@ -1,0 +1,128 @@
+//! The bins of free runs: which run serves a request for pages.
+//!
+//! Invariant: a run is in the list of exactly the bin that its length names, and a bin's bit is
+//! set exactly when its list is not empty.
+
+use super::{
+    span::{Span, SpanId},
+    zone::ZONE,
+};
+
+/// Lengths below this have a bin each; above, four bins a doubling.
+const EXACT: usize = 64;
+const BINS: usize = EXACT + 4 * 26;
+/// How many runs of the bin that also holds too short ones are looked at.
+const LOOK: usize = 64;
+
+/// Runs of one kind by length.
+pub struct Bins {
+    heads: [u32; BINS],
+    bits: [u64; BINS.div_ceil(64)],
+}
+
+/// The bin of runs of `pages` pages.
+fn bin_of(pages: usize) -> usize {
+    if pages < EXACT {
+        return pages;
+    }
+    let power = pages.ilog2() as usize;
+    EXACT + (power - 6) * 4 + (pages >> (power - 2) & 3)
+}
+
+impl Bins {
+    pub const fn new() -> Self {
+        Self {
+            heads: [0; BINS],
+            bits: [0; BINS.div_ceil(64)],
+        }
+    }
+
+    pub fn push(&mut self, span: &'static Span) {
+        let bin = bin_of(span.pages.get() as usize);
+        let id = ZONE.id(span);
+        span.prev.set(0);
+        span.next.set(self.heads[bin]);
+        if self.heads[bin] != 0 {
+            ZONE.span(SpanId(self.heads[bin])).prev.set(id.0);
+        }
+        self.heads[bin] = id.0;
+        self.bits[bin / 64] |= 1 << (bin % 64);
+    }
+
+    pub fn remove(&mut self, span: &'static Span) {
+        let bin = bin_of(span.pages.get() as usize);
+        let (prev, next) = (span.prev.get(), span.next.get());
+        if prev == 0 {
+            self.heads[bin] = next;
+            if next == 0 {
+                self.bits[bin / 64] &= !(1 << (bin % 64));
+            }
+        } else {
+            ZONE.span(SpanId(prev)).next.set(next);
+        }
+        if next != 0 {
+            ZONE.span(SpanId(next)).prev.set(prev);
+        }
+    }
+
+    /// The shortest run found with at least `pages` pages, still in its list.
+    pub fn find(&self, pages: usize) -> Option<&'static Span> {
+        let bin = bin_of(pages);
+        if bin >= EXACT {
+            // The request's own bin also holds runs that are too short: take the best of it.
+            let fit = self
+                .list(bin)
+                .take(LOOK)
+                .filter(|run| run.pages.get() as usize >= pages);
+            if let Some(run) = fit.min_by_key(|run| run.pages.get()) {
+                return Some(run);
+            }
+        }
+        let from = if bin >= EXACT { bin + 1 } else { bin };
+        self.first_bin(from)
+            .map(|bin| ZONE.span(SpanId(self.heads[bin])))
+    }
+
+    fn first_bin(&self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut bits = self.bits.get(word)? & (!0 << (from % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.bits.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    fn list(&self, bin: usize) -> impl Iterator<Item = &'static Span> + use<> {
+        let mut id = self.heads[bin];
+        core::iter::from_fn(move || {
+            let span = (id != 0).then(|| ZONE.span(SpanId(id)))?;
+            id = span.next.get();
+            Some(span)
+        })
+    }
+
+    /// The first run for which `wanted` says yes.
+    pub fn search(&self, wanted: impl Fn(&Span) -> bool) -> Option<&'static Span> {
+        (0..BINS)
+            .filter(|&bin| self.heads[bin] != 0)
+            .flat_map(|bin| self.list(bin))
+            .find(|run| wanted(run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_runs_never_have_a_lower_bin() {
+        let mut last = 0;
+        for pages in 1..2_000_000 {
+            let bin = bin_of(pages);
+            assert!(bin == last || bin == last + 1, "{pages}");
+            last = bin;
+        }
+        assert!(bin_of((1 << 30) - 1) < BINS);
+    }
+}

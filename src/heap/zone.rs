@@ -1,0 +1,222 @@
+//! The zone: the one range of addresses in which the heap lives, its page map and its span table.
+//!
+//! ```text
+//!   table: spans, 64 bytes each | map: one span id per heap page | heap pages -> limit
+//! ```
+//!
+//! The zone is addresses only; each of the three parts is mapped from its start, exactly as far
+//! as it is used, so nothing is reserved and nothing is charged that is not used.
+//! Invariant: for every page below `limit` the map entry is readable, and its id names a readable
+//! span. An entry may be stale: a reader checks what it finds against the span's own range.
+
+use super::{
+    block,
+    class::PAGE,
+    span::{DETACHED, Span, SpanId},
+};
+use crate::{
+    align,
+    atomic::{PlainPtr, PlainSize},
+    sys::{self, Errno, Prot, Result},
+};
+
+/// Bytes of the map and the table that are mapped at a time.
+const MAP_STEP: usize = 4 << 10;
+const TABLE_STEP: usize = 8 << 10;
+/// How many obstacles above the limit are stepped over before growing fails.
+const OBSTACLES: usize = 64;
+
+pub struct Zone {
+    base: PlainSize,
+    /// Bytes of heap pages from `base`, holes included.
+    limit: PlainSize,
+    map: PlainPtr<u32>,
+    table: PlainPtr<Span>,
+    /// Most bytes of heap pages.
+    most: PlainSize,
+    /// Bytes mapped of the map and of the table.
+    map_open: PlainSize,
+    table_open: PlainSize,
+}
+
+pub static ZONE: Zone = Zone {
+    base: PlainSize::new(0),
+    limit: PlainSize::new(0),
+    map: PlainPtr::new(core::ptr::null_mut()),
+    table: PlainPtr::new(core::ptr::null_mut()),
+    most: PlainSize::new(0),
+    map_open: PlainSize::new(0),
+    table_open: PlainSize::new(0),
+};
+
+impl Zone {
+    /// Distance of an address from the start of the heap; at least [`Zone::limit`] if not ours.
+    #[inline(always)]
+    pub fn offset(&self, address: usize) -> usize {
+        address.wrapping_sub(self.base.get())
+    }
+
+    #[inline(always)]
+    pub fn limit(&self) -> usize {
+        self.limit.get()
+    }
+
+    pub fn address(&self, page: u32) -> usize {
+        self.base.get() + page as usize * PAGE
+    }
+
+    pub fn is_ready(&self) -> bool {
+        !self.table.get().is_null()
+    }
+
+    /// The span that the map names for the page at `offset`, which must be below the limit.
+    ///
+    /// # Safety
+    /// `offset < self.limit()`.
+    #[inline(always)]
+    pub unsafe fn span_at(&self, offset: usize) -> &'static Span {
+        // SAFETY: below the limit the map is readable and names a readable span (invariant).
+        unsafe {
+            &*self
+                .table
+                .get()
+                .add(*self.map.get().add(offset / PAGE) as usize)
+        }
+    }
+
+    /// The span with this id, which must have been given out by [`Zone::grow_table`].
+    #[inline(always)]
+    pub fn span(&self, id: SpanId) -> &'static Span {
+        debug_assert!((id.0 as usize) < self.spans());
+        // SAFETY: ids come from the table, which never shrinks.
+        unsafe { &*self.table.get().add(id.0 as usize) }
+    }
+
+    pub fn id(&self, span: &'static Span) -> SpanId {
+        SpanId(
+            ((span as *const Span as usize - self.table.get() as usize) / size_of::<Span>()) as u32,
+        )
+    }
+
+    /// Spans that the table has room for.
+    pub fn spans(&self) -> usize {
+        self.table_open.get() / size_of::<Span>()
+    }
+
+    /// Enters `span` in the map for the page `page`. The caller holds that page's run.
+    pub fn enter(&self, page: u32, span: &'static Span) {
+        debug_assert!((page as usize) < self.map_open.get() / 4);
+        // SAFETY: the page is below the limit, so its entry is mapped; readers take stale ids.
+        unsafe {
+            self.map
+                .get()
+                .add(page as usize)
+                .write_volatile(self.id(span).0)
+        }
+    }
+
+    /// Finds a place for the zone. Under the pool's grow lock, once.
+    pub fn init(&self) -> Result<()> {
+        block::init();
+        for (base, most) in places() {
+            if base == 0 {
+                continue;
+            }
+            let map = base - align::up(most / PAGE * 4, 1 << 21).unwrap_or(0);
+            let table = map - most / PAGE * size_of::<Span>();
+            if sys::map_new_at(table, TABLE_STEP, Prot::RW, 0).is_err() {
+                continue;
+            }
+            self.base.set(base);
+            self.most.set(most);
+            self.map.set(map as *mut u32);
+            self.table_open.set(TABLE_STEP);
+            // SAFETY: the first entry of the table was just mapped and nobody knows of it yet.
+            unsafe { (*(table as *const Span)).owner.set(DETACHED) };
+            self.table.set(table as *mut Span);
+            return Ok(());
+        }
+        Err(Errno(libc::ENOMEM))
+    }
+
+    /// Maps `pages` more pages of heap at the limit and returns the first. Under the grow lock.
+    ///
+    /// Somebody else's mapping there is stepped over, and its pages are never used.
+    pub fn grow(&self, pages: usize) -> Result<u32> {
+        let len = pages * PAGE;
+        let mut skip = 0;
+        for _ in 0..OBSTACLES {
+            let start = self.limit() + skip;
+            if start + len > self.most.get() {
+                break;
+            }
+            self.grow_map((start + len) / PAGE)?;
+            match sys::map_new_at(self.base.get() + start, len, Prot::RW, 0) {
+                Ok(()) => {
+                    self.limit.set(start + len);
+                    return Ok((start / PAGE) as u32);
+                }
+                Err(Errno(libc::EEXIST)) => skip = skip * 2 + (1 << 20),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno(libc::ENOMEM))
+    }
+
+    /// Adds `pages` pages of addresses without memory at the limit. Under the grow lock.
+    pub fn extend(&self, pages: usize) -> Result<u32> {
+        let start = self.limit();
+        if start + pages * PAGE > self.most.get() {
+            return Err(Errno(libc::ENOMEM));
+        }
+        self.grow_map(start / PAGE + pages)?;
+        self.limit.set(start + pages * PAGE);
+        Ok((start / PAGE) as u32)
+    }
+
+    /// Maps the hole `[page, page + pages)` again. Under the grow lock.
+    pub fn reopen(&self, page: u32, pages: usize) -> Result<()> {
+        sys::map_new_at(self.address(page), pages * PAGE, Prot::RW, 0)
+    }
+
+    fn grow_map(&self, pages: usize) -> Result<()> {
+        let open = self.map_open.get();
+        if pages * 4 <= open {
+            return Ok(());
+        }
+        let step =
+            align::up(pages * 4 - open, align::page_size().max(MAP_STEP)).unwrap_or(MAP_STEP);
+        sys::map_new_at(self.map.get() as usize + open, step, Prot::RW, 0)?;
+        self.map_open.set(open + step);
+        Ok(())
+    }
+
+    /// Room for more spans; the new ids are `[old, self.spans())`. Under the grow lock.
+    pub fn grow_table(&self) -> Result<()> {
+        let open = self.table_open.get();
+        let step = align::up(TABLE_STEP, align::page_size()).unwrap_or(TABLE_STEP);
+        sys::map_new_at(self.table.get() as usize + open, step, Prot::RW, 0)?;
+        self.table_open.set(open + step);
+        Ok(())
+    }
+}
+
+/// Where the zone may start and how large it may become, best first.
+///
+/// The kernel places mappings near the top of the address space and programs from two thirds of it
+/// on. Some way below those two thirds nobody lives, the largest free range stays as large as it
+/// was, and the address keeps the randomness of the one that it is taken from. Small address spaces
+/// (39-bit aarch64 kernels, emulators) get a place at some distance from the library itself.
+fn places() -> [(usize, usize); 3] {
+    let here = align::down(&raw const ZONE as usize, 1 << 21);
+    let below = if here >= 1 << 44 {
+        align::down(here / 3 * 2 - (6 << 40), 1 << 21)
+    } else {
+        0
+    };
+    [
+        (below, 1 << 42),
+        (here.saturating_sub(1 << 37), 1 << 35),
+        (here + (1 << 34), 1 << 35),
+    ]
+}
