@@ -1,0 +1,866 @@
+//! Threads on stacks of ours, from `pthread_create` until their stack serves the next one.
+//!
+//! Invariant: a stack is used again only when the kernel has cleared its thread's death word *and*
+//! nobody can be inside libc with that thread any more: its creator is through, it was joined
+//! through us or is detached with no call of `pthread_detach` under way.
+//!
+//! No claim is held across a real join: cancellation unwinds through it, and what follows never
+//! runs. A join is counted (so that it is told from one that passed us by), and the count is tied
+//! to the record's generation, so that one left behind says nothing about the next thread.
+//!
+//! Cost in steady state: one lock and unlock per create, one per join, no system call. Cache lines
+//! that two threads write: the lock, the state beside it, and the record (creator and thread).
+
+pub mod descriptor;
+mod record;
+
+use crate::lock::Lock;
+use crate::stack::cache::{Cache, Slot};
+use crate::stack::{self, Shape, Stack, Wish};
+use crate::sys::{self, Errno};
+use crate::{arch, config, heap, memlock};
+use core::cell::UnsafeCell;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+use libc::{pthread_attr_t, pthread_t};
+use record::{Chunk, Place, Pool, Record, Ring};
+pub use record::{Claim, Kind};
+
+unsafe extern "C" {
+    fn pthread_getattr_default_np(attr: *mut pthread_attr_t) -> c_int;
+}
+
+/// libc's `pthread_create`.
+pub type Create =
+    unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, usize, *mut c_void) -> c_int;
+
+/// How many threads to look at in search of those that are over.
+#[derive(Clone, Copy)]
+struct Looks {
+    detached: usize,
+    /// While no join passed us by, few joinable threads need a look: those that were joined
+    /// before their creator was through.
+    joinable: usize,
+}
+
+/// By each create: with L detached threads alive, at most about L/3 dead ones wait to be found.
+const FEW: Looks = Looks {
+    detached: 4,
+    joinable: 1,
+};
+/// Before a new stack is mapped, and by a detached thread that ends: when they pay.
+const MANY: Looks = Looks {
+    detached: 64,
+    joinable: 16,
+};
+/// When all that is idle is wanted.
+const ALL: Looks = Looks {
+    detached: usize::MAX,
+    joinable: usize::MAX,
+};
+/// A join or detach that passed us by is through with the descriptor after this long.
+const JOIN_LEAVES_MS: u64 = 1000;
+
+struct State {
+    joinable: Ring,
+    detached: Ring,
+    inherited: Ring,
+    pool: Pool,
+    cache: Cache,
+    figures: Figures,
+}
+
+/// What the report tells of threads.
+#[derive(Clone, Copy)]
+pub struct Figures {
+    pub created: u64,
+    pub mapped: u64,
+    pub reused: u64,
+    /// Bytes of all stacks that are mapped, in use or not.
+    pub stack_bytes: usize,
+    /// Bytes of their guards.
+    pub guard_bytes: usize,
+    pub cached: usize,
+}
+
+struct Threads {
+    lock: Lock,
+    state: UnsafeCell<State>,
+}
+
+// SAFETY: the state is only reached under the lock.
+unsafe impl Sync for Threads {}
+
+static THREADS: Threads = Threads {
+    lock: Lock::new(),
+    state: UnsafeCell::new(State {
+        joinable: Ring::new(Place::Joinable),
+        detached: Ring::new(Place::Detached),
+        inherited: Ring::new(Place::Inherited),
+        pool: Pool::new(),
+        cache: Cache::new(),
+        figures: Figures {
+            created: 0,
+            mapped: 0,
+            reused: 0,
+            stack_bytes: 0,
+            guard_bytes: 0,
+            cached: 0,
+        },
+    }),
+};
+
+/// Whether a join or detach was seen that passed us by. While there are none, joinable threads are hardly
+/// looked at.
+static JOINS_PASS_US_BY: AtomicBool = AtomicBool::new(false);
+
+/// What is left to do when the lock is released.
+struct Batch {
+    /// Records whose stacks are to be unmapped.
+    doomed: *mut Record,
+    /// Arena words of threads reaped.
+    words: [usize; Self::MAX],
+    count: usize,
+}
+
+impl Batch {
+    const MAX: usize = 8;
+
+    fn is_full(&self) -> bool {
+        self.count == Self::MAX
+    }
+
+    fn abandon_words(&self) {
+        for &word in &self.words[..self.count] {
+            // SAFETY: the thread was reaped, and its word taken from it.
+            unsafe { heap::abandon(word) };
+        }
+    }
+}
+
+/// Runs `work` under the lock, and what it leaves to do after it.
+fn locked<R>(work: impl FnOnce(&mut State, &mut Batch) -> R) -> R {
+    let mut batch = Batch {
+        doomed: null_mut(),
+        words: [0; Batch::MAX],
+        count: 0,
+    };
+    let result = {
+        let _held = THREADS.lock.lock();
+        // SAFETY: the lock is held; a handler of the thread that forks meets nobody else here.
+        work(unsafe { &mut *THREADS.state.get() }, &mut batch)
+    };
+    batch.abandon_words();
+    if !batch.doomed.is_null() {
+        unmap(batch.doomed);
+    }
+    result
+}
+
+#[cold]
+#[inline(never)]
+fn unmap(doomed: *mut Record) {
+    let mut record = doomed;
+    while !record.is_null() {
+        // SAFETY: doomed records are in no ring, and ours alone.
+        unsafe {
+            (*record).slot.stack = None;
+            record = (*record).next;
+        }
+    }
+    let _held = THREADS.lock.lock();
+    // SAFETY: the lock is held.
+    let state = unsafe { &mut *THREADS.state.get() };
+    let mut record = doomed;
+    while !record.is_null() {
+        // SAFETY: as above; they have no stack any more.
+        unsafe {
+            let next = (*record).next;
+            state.pool.push(record);
+            record = next;
+        }
+    }
+}
+
+/// The record of a slot.
+fn record_of_slot(slot: *mut Slot) -> *mut Record {
+    slot.cast()
+}
+
+/// # Safety
+/// The record must have a stack, and nobody else may change it meanwhile.
+unsafe fn stack_of<'a>(record: *mut Record) -> &'a mut Stack {
+    // SAFETY: by the caller's word.
+    match unsafe { &mut (*record).slot.stack } {
+        Some(stack) => stack,
+        // A record in use always has one.
+        None => crate::fatal::fatal(crate::line::Line::new("libfix: a thread lost its stack")),
+    }
+}
+
+/// The record of the thread with this handle, if it runs on a stack of ours.
+///
+/// # Safety
+/// `thread` must be a thread that can still be joined, or runs.
+unsafe fn record_of<'a>(thread: pthread_t) -> Option<&'a Record> {
+    let handle = thread as usize;
+    // SAFETY: by the caller's word.
+    let word = unsafe { descriptor::record_word(handle) }.load(Acquire);
+    if word == 0 {
+        return None;
+    }
+    // SAFETY: only records are stored there, and they are never unmapped.
+    let record = unsafe { &*(word as *const Record) };
+    (record.handle.load(Acquire) == handle).then_some(record)
+}
+
+impl State {
+    /// Most bytes that may be cached.
+    fn bound() -> usize {
+        config::stack_cache().min(memlock::idle_limit())
+    }
+
+    fn give_up(&mut self, record: *mut Record, batch: &mut Batch) {
+        // SAFETY: the record is in no ring and in no cache, and has a stack.
+        unsafe {
+            let stack = stack_of(record);
+            self.figures.stack_bytes -= stack.len() - stack.shape().guard;
+            self.figures.guard_bytes -= stack.shape().guard;
+            (*record).next = batch.doomed;
+        }
+        batch.doomed = record;
+    }
+
+    /// Puts an unused stack where it belongs.
+    fn put_away(&mut self, record: *mut Record, batch: &mut Batch) {
+        let bound = Self::bound();
+        // SAFETY: the record is in no ring, and has a stack.
+        unsafe {
+            let stack = stack_of(record);
+            if !stack.is_current() || stack.len() > bound {
+                self.give_up(record, batch);
+                return;
+            }
+            self.cache.put(&raw mut (*record).slot);
+        }
+        while let Some(slot) = self.cache.take_oldest_over(bound) {
+            self.give_up(record_of_slot(slot), batch);
+        }
+    }
+
+    fn flush(&mut self, batch: &mut Batch) {
+        while let Some(slot) = self.cache.take_oldest() {
+            self.give_up(record_of_slot(slot), batch);
+        }
+    }
+
+    fn unlink(&mut self, record: *mut Record) {
+        // SAFETY: the record is in the ring that it names.
+        unsafe {
+            match (*record).place {
+                Place::Joinable => self.joinable.remove(record),
+                Place::Detached => self.detached.remove(record),
+                Place::Inherited => self.inherited.remove(record),
+                Place::Nowhere => {}
+            }
+        }
+    }
+
+    /// Takes the record out of its ring, and the thread that it stood for is history.
+    fn retire(&mut self, record: *mut Record, batch: &mut Batch) {
+        self.unlink(record);
+        // SAFETY: the thread is off its stack and nobody can ask for it any more; the stack is
+        // still mapped.
+        unsafe {
+            let handle = (*record).handle.swap(0, Relaxed);
+            if handle != 0 {
+                descriptor::record_word(handle).store(0, Relaxed);
+                let word = descriptor::take_arena_word(handle);
+                if word != 0 {
+                    batch.words[batch.count] = word;
+                    batch.count += 1;
+                }
+            }
+            (*record).next_generation();
+        }
+    }
+
+    /// Ends the record of a thread that is over. The batch must not be full.
+    fn reap(&mut self, record: *mut Record, batch: &mut Batch) {
+        self.retire(record, batch);
+        self.put_away(record, batch);
+    }
+
+    /// Whether a record on the ring of detached threads can be reaped.
+    fn is_over(record: *mut Record) -> bool {
+        // SAFETY: the record has a stack, which stays mapped as long as the lock is held.
+        unsafe {
+            let handle = (*record).handle.load(Acquire);
+            handle != 0
+                && (*record).creator.load(Acquire) == 0
+                && (*record).pins.load(Acquire) == 0
+                && descriptor::death_word(handle) == 0
+        }
+    }
+
+    /// Whether a record on the ring of joinable threads can be reaped: joined through us before
+    /// its creator was through, or ended past us in one of the ways that libc's own functions
+    /// (reached through a handle of libc, for example) leave in the descriptor.
+    fn was_ended(record: *mut Record) -> bool {
+        // SAFETY: as in `is_over`.
+        unsafe {
+            let handle = (*record).handle.load(Acquire);
+            if handle == 0 || (*record).creator.load(Acquire) != 0 {
+                return false;
+            }
+            if (*record).joined {
+                return true;
+            }
+            let joined = descriptor::was_joined(handle);
+            if !joined && descriptor::death_word(handle) != 0 {
+                return false;
+            }
+            let by = descriptor::joiner(handle, trampoline as *const () as usize);
+            let detached = !joined && by == handle;
+            if !joined && !detached || joined && (*record).is_claimed() {
+                (*record).ended_unseen = 0;
+                return false;
+            }
+            JOINS_PASS_US_BY.store(true, Relaxed);
+            if joined && by == libc::pthread_self() as usize {
+                // This very thread joined it, and is through with that.
+                return true;
+            }
+            let now = sys::coarse_ms().max(1);
+            if (*record).ended_unseen == 0 {
+                (*record).ended_unseen = now;
+            }
+            now - (*record).ended_unseen >= JOIN_LEAVES_MS
+        }
+    }
+
+    /// Looks at the next few threads in turn and reaps those that are over.
+    fn look_around(&mut self, looks: Looks, batch: &mut Batch) {
+        for _ in 0..looks.detached.min(self.detached.len()) {
+            if batch.is_full() {
+                return;
+            }
+            match self.detached.turn() {
+                Some(record) if Self::is_over(record) => self.reap(record, batch),
+                _ => {}
+            }
+        }
+        let joinable = if JOINS_PASS_US_BY.load(Relaxed) {
+            looks.detached
+        } else {
+            looks.joinable
+        };
+        for _ in 0..joinable.min(self.joinable.len()) {
+            if batch.is_full() {
+                return;
+            }
+            match self.joinable.turn() {
+                Some(record) if Self::was_ended(record) => self.reap(record, batch),
+                _ => {}
+            }
+        }
+    }
+
+    /// An unused stack of this shape: the warmest cached one, or one that a thread of the parent
+    /// had, as late as possible, since that thread can still be joined.
+    fn take(&mut self, shape: Shape, batch: &mut Batch) -> Option<*mut Record> {
+        if let Some(slot) = self.cache.take(shape) {
+            return Some(record_of_slot(slot));
+        }
+        for _ in 0..FEW.detached {
+            let record = self.inherited.turn()?;
+            // SAFETY: records on a ring have a stack.
+            let stack = unsafe { stack_of(record) };
+            if stack.shape() == shape && stack.is_current() {
+                self.retire(record, batch);
+                return Some(record);
+            }
+        }
+        None
+    }
+
+    /// Links in a record with its stack for a thread about to start.
+    fn enlist(&mut self, record: *mut Record, order: &Order) {
+        self.figures.created += 1;
+        // SAFETY: the record has a stack, and nobody else knows it.
+        unsafe {
+            stack_of(record).update_rights();
+            let r = &mut *record;
+            r.kind = order.kind;
+            r.routine = order.routine;
+            r.argument = order.argument;
+            r.reported_guard = order.wish.reported_guard;
+            r.joined = false;
+            r.ended_unseen = 0;
+            r.detached.store(order.wish.detached, Relaxed);
+            r.handle.store(0, Relaxed);
+            r.started.store(0, Relaxed);
+            r.pins.store(0, Relaxed);
+            r.creator.store(arch::thread_pointer(), Relaxed);
+            if order.wish.detached {
+                self.detached.insert(record);
+            } else {
+                self.joinable.insert(record);
+            }
+        }
+    }
+}
+
+/// What a thread is to be.
+struct Order {
+    wish: Wish,
+    routine: usize,
+    argument: *mut c_void,
+    kind: Kind,
+}
+
+/// Finds or maps a stack and enlists a record for it.
+fn prepare(order: &Order) -> Result<*mut Record, Errno> {
+    let shape = order.wish.shape;
+    let cached = locked(|state, batch| {
+        state.look_around(FEW, batch);
+        let found = state.take(shape, batch).or_else(|| {
+            state.look_around(MANY, batch);
+            // A full batch has no room for the arena word of one more thread.
+            if batch.is_full() {
+                None
+            } else {
+                state.take(shape, batch)
+            }
+        });
+        if let Some(record) = found {
+            state.figures.reused += 1;
+            state.enlist(record, order);
+        }
+        found
+    });
+    match cached {
+        Some(record) => Ok(record),
+        None => map_new(order),
+    }
+}
+
+#[cold]
+fn map_new(order: &Order) -> Result<*mut Record, Errno> {
+    let era = memlock::era();
+    let stack = Stack::map(order.wish.shape).or_else(|_| {
+        // What is idle gives way to what is needed.
+        memlock::refused();
+        give_idle_back();
+        Stack::map(order.wish.shape)
+    })?;
+    if memlock::era() != era {
+        // The mapping found a lock that we were not told of; what was cached before is useless.
+        give_idle_back();
+    }
+    let mut stack = Some(stack);
+    let mut chunk = None;
+    loop {
+        let added = locked(|state, _| {
+            if let Some(chunk) = chunk.take() {
+                state.pool.add(chunk);
+            }
+            let record = state
+                .pool
+                .pop()
+                .ok_or_else(|| state.pool.next_chunk_len())?;
+            // SAFETY: a free record is ours alone.
+            unsafe {
+                (*record).slot.stack = stack.take();
+                let stack = stack_of(record);
+                state.figures.mapped += 1;
+                state.figures.stack_bytes += stack.len() - stack.shape().guard;
+                state.figures.guard_bytes += stack.shape().guard;
+            }
+            state.enlist(record, order);
+            Ok(record)
+        });
+        match added {
+            Ok(record) => return Ok(record),
+            Err(len) => chunk = Some(Chunk::map(len)?),
+        }
+    }
+}
+
+/// Reaps what can be reaped and unmaps all cached stacks.
+fn give_idle_back() {
+    let mut more = true;
+    while more {
+        more = locked(|state, batch| {
+            state.look_around(ALL, batch);
+            state.flush(batch);
+            batch.is_full()
+        });
+    }
+}
+
+/// Starts a thread on a stack of ours; the result is that of `pthread_create`.
+///
+/// # Safety
+/// As for `pthread_create`; `create` must be the real one, and `attr` null or without a stack of
+/// the program's.
+pub unsafe fn create(
+    create: Create,
+    thread: *mut pthread_t,
+    attr: *const pthread_attr_t,
+    routine: usize,
+    argument: *mut c_void,
+    kind: Kind,
+) -> c_int {
+    let mut own = MaybeUninit::<pthread_attr_t>::uninit();
+    // SAFETY: either initialises `own`; the bitwise copy shares what the program's attribute
+    // points at, and is therefore never destroyed.
+    unsafe {
+        if attr.is_null() {
+            if pthread_getattr_default_np(own.as_mut_ptr()) != 0 {
+                return libc::EAGAIN;
+            }
+        } else {
+            own.write(*attr);
+        }
+    }
+    // SAFETY: `own` is initialised, and the rest is the caller's.
+    unsafe {
+        let result = create_with(
+            create,
+            thread,
+            own.assume_init_mut(),
+            routine,
+            argument,
+            kind,
+        );
+        if attr.is_null() {
+            libc::pthread_attr_destroy(own.as_mut_ptr());
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As for [`create`]; `attr` is changed.
+unsafe fn create_with(
+    create: Create,
+    thread: *mut pthread_t,
+    attr: &mut pthread_attr_t,
+    routine: usize,
+    argument: *mut c_void,
+    kind: Kind,
+) -> c_int {
+    // SAFETY: the attribute is initialised.
+    let wish = match unsafe { Wish::of(attr) } {
+        Ok(wish) => wish,
+        Err(Errno(error)) => return error,
+    };
+    let order = Order {
+        wish,
+        routine,
+        argument,
+        kind,
+    };
+    // Whatever the kernel said: what a program expects when there is no room is EAGAIN.
+    let Ok(record) = prepare(&order) else {
+        return libc::EAGAIN;
+    };
+    // SAFETY: the record is enlisted with its stack, which stays until its creator is through.
+    let (low, size) = unsafe { (stack_of(record).low(), order.wish.shape.size) };
+    // SAFETY: the attribute is ours; the rest is the caller's.
+    let result = unsafe {
+        match libc::pthread_attr_setstack(attr, low as *mut c_void, size) {
+            0 => create(
+                thread,
+                attr,
+                trampoline as *const () as usize,
+                record.cast(),
+            ),
+            error => {
+                withdraw(record, null_mut());
+                return error;
+            }
+        }
+    };
+    if result == 0 {
+        publish(record, low + size);
+    } else {
+        withdraw(record, thread);
+    }
+    if result == libc::ENOMEM {
+        libc::EAGAIN
+    } else {
+        result
+    }
+}
+
+/// Makes the new thread's record findable by its handle before anyone can join it by that handle,
+/// though its trampoline may not have run. The thread may be over already; its memory stays, since
+/// the creator is not through. (The handle is not read from where libc stored it: that memory may
+/// be the thread's to free.)
+fn publish(record: *mut Record, top: usize) {
+    // SAFETY: records are never unmapped, and this one waits for its creator.
+    let record = unsafe { &*record };
+    let handle = match record.handle.load(Acquire) {
+        0 => descriptor::predicted(top).unwrap_or_else(|| wait_for_handle(record)),
+        handle => handle,
+    };
+    record.handle.store(handle, Release);
+    // SAFETY: the thread's memory is not used again before the store below.
+    unsafe { descriptor::record_word(handle) }.store(&raw const *record as usize, Release);
+    record.creator.store(0, Release);
+}
+
+/// Waits for the first thread of the process to tell where libc placed its descriptor.
+#[cold]
+fn wait_for_handle(record: &Record) -> usize {
+    while record.started.load(Acquire) != 1 {
+        let _ = record.started.compare_exchange(0, 2, AcqRel, Acquire);
+        sys::futex_wait(&record.started, 2);
+    }
+    record.handle.load(Acquire)
+}
+
+/// The real create failed.
+#[cold]
+fn withdraw(record: *mut Record, thread: *const pthread_t) {
+    // SAFETY: the record waits for its creator; libc stored the handle, if it came that far, and
+    // with a failed create the place for it is still the caller's.
+    unsafe {
+        let stack = stack_of(record);
+        let stored = if thread.is_null() {
+            0
+        } else {
+            *thread as usize
+        };
+        let came_to_be = stored > stack.low() && stored < stack.top();
+        locked(|state, batch| {
+            state.figures.created -= 1;
+            if came_to_be && descriptor::death_word(stored) > 0 {
+                // Some versions of libc do not wait for a thread that could not be set up.
+                state.unlink(record);
+                (*record).handle.store(stored, Relaxed);
+                (*record).detached.store(true, Relaxed);
+                (*record).creator.store(0, Relaxed);
+                state.detached.insert(record);
+            } else {
+                (*record).creator.store(0, Relaxed);
+                state.reap(record, batch);
+            }
+        });
+    }
+}
+
+/// Where every thread on a stack of ours starts. Not `C-unwind`: `pthread_exit` and cancellation
+/// pass through a plain frame, and would abort at a checked one.
+unsafe extern "C" fn trampoline(record: *mut c_void) -> *mut c_void {
+    let record = record.cast::<Record>();
+    // SAFETY: the creator passed a record whose fields are set, and it stays as long as the thread
+    // is on its stack. The routine is what the program gave, of the kind that it said.
+    unsafe {
+        let (routine, argument, kind) = ((*record).routine, (*record).argument, (*record).kind);
+        arch::set_record_word(record as usize);
+        announce(&*record);
+        let result = match kind {
+            Kind::Posix => core::mem::transmute::<
+                usize,
+                unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+            >(routine)(argument),
+            Kind::C11 => core::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void) -> c_int>(
+                routine,
+            )(argument) as isize as *mut c_void,
+        };
+        if (*record).detached.load(Relaxed) {
+            tidy_up();
+        }
+        result
+    }
+}
+
+#[inline(never)]
+fn announce(record: &Record) {
+    // SAFETY: always allowed.
+    let handle = unsafe { libc::pthread_self() } as usize;
+    record.handle.store(handle, Release);
+    if !descriptor::is_place_known() {
+        // SAFETY: the record has a stack: this one.
+        let top = unsafe { stack_of(core::ptr::from_ref(record).cast_mut()) }.top();
+        descriptor::learn_place(handle, top, stack::tls_alignment());
+    }
+    if record.started.swap(1, AcqRel) == 2 {
+        sys::futex_wake_one(&record.started);
+    }
+}
+
+/// A detached thread that ends looks for others that did: so they do not pile up though nobody
+/// creates a thread any more.
+#[inline(never)]
+fn tidy_up() {
+    locked(|state, batch| state.look_around(MANY, batch));
+}
+
+/// To be called before the real join of `thread`, and ended by [`joined`] or [`Claim::give_up`].
+///
+/// # Safety
+/// `thread` must be what a program may pass to `pthread_join`.
+pub unsafe fn claim(thread: pthread_t) -> Option<Claim> {
+    // SAFETY: by the caller's word.
+    unsafe { record_of(thread) }.map(Record::claim)
+}
+
+/// The real join of a claimed thread returned zero.
+pub fn joined(claim: Claim) {
+    locked(|state, batch| {
+        if !claim.holds() {
+            return;
+        }
+        let record = claim.record;
+        // SAFETY: the claim holds, so the record still stands for the thread.
+        unsafe {
+            if (*record).place == Place::Nowhere {
+                return;
+            }
+            (*record).joined = true;
+            if (*record).creator.load(Acquire) == 0 {
+                state.reap(record, batch);
+            }
+        }
+    });
+}
+
+/// Calls the real `pthread_detach` (or its C11 twin) and follows it.
+///
+/// # Safety
+/// `thread` must be what a program may pass to `pthread_detach`.
+pub unsafe fn detach(thread: pthread_t, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: by the caller's word.
+    let Some(record) = (unsafe { record_of(thread) }) else {
+        return real();
+    };
+    // The real call still reads the descriptor when the thread may already be over and detached.
+    record.pins.fetch_add(1, AcqRel);
+    let result = real();
+    let record = core::ptr::from_ref(record).cast_mut();
+    locked(|state, batch| {
+        // SAFETY: the record is pinned.
+        unsafe {
+            (*record).pins.fetch_sub(1, AcqRel);
+            if result != 0 || (*record).place == Place::Nowhere {
+                return;
+            }
+            (*record).detached.store(true, Relaxed);
+            if (*record).place == Place::Joinable {
+                state.joinable.remove(record);
+                state.detached.insert(record);
+            }
+            if State::is_over(record) {
+                state.reap(record, batch);
+            }
+        }
+    });
+    result
+}
+
+/// The guard of a thread on a stack of ours, as it is to be reported.
+///
+/// # Safety
+/// `thread` must be a thread that runs or can still be joined.
+pub unsafe fn reported_guard(thread: pthread_t) -> Option<usize> {
+    // SAFETY: by the caller's word.
+    unsafe { record_of(thread) }.map(|record| record.reported_guard)
+}
+
+/// Before the program locks or unlocks its memory: nothing idle is to be charged, and nothing of
+/// the old kind to be handed out later.
+pub fn before_lock_change() {
+    give_idle_back();
+}
+
+/// The program locked all that is mapped: guards are not to be.
+pub fn unlock_guards() {
+    locked(|state, _| {
+        state.each(|record| {
+            // SAFETY: records on a ring have a stack, and the lock is held.
+            unsafe { stack_of(record).unlock_guard() }
+        });
+    });
+}
+
+/// Stacks have other rights from now on: gives them to those in use.
+pub fn update_rights() {
+    locked(|state, batch| {
+        state.flush(batch);
+        state.each(|record| {
+            // SAFETY: records on a ring have a stack, and the lock is held.
+            unsafe { stack_of(record).update_rights() }
+        });
+    });
+}
+
+impl State {
+    fn each(&mut self, mut visit: impl FnMut(*mut Record)) {
+        for ring in [&mut self.joinable, &mut self.detached, &mut self.inherited] {
+            ring.each(|_, record| visit(record));
+        }
+    }
+}
+
+pub fn figures() -> Figures {
+    locked(|state, _| Figures {
+        cached: state.cache.count(),
+        ..state.figures
+    })
+}
+
+/// The lock that a fork must hold.
+pub fn lock() -> &'static Lock {
+    &THREADS.lock
+}
+
+/// In the child of a fork, after the locks were reset and the heap knows: the threads of the
+/// parent did not come along.
+pub fn forked() {
+    let (own, creator) = (arch::record_word(), arch::thread_pointer());
+    // SAFETY: no other thread exists, and the parent's lock was held by this one.
+    let state = unsafe { &mut *THREADS.state.get() };
+    let inherited = &mut state.inherited;
+    for ring in [&mut state.joinable, &mut state.detached] {
+        ring.each(|ring, record| {
+            // SAFETY: records on a ring have a stack; its thread does not exist here.
+            unsafe {
+                (*record).pins.store(0, Relaxed);
+                (*record).drop_claims();
+                if record as usize == own {
+                    // Who started this thread is not here to finish doing so.
+                    (*record).creator.store(0, Relaxed);
+                    return;
+                }
+                if (*record).creator.load(Relaxed) == creator {
+                    // A signal handler forks inside the create of this very thread, which goes on.
+                    return;
+                }
+                (*record).creator.store(0, Relaxed);
+                let known = (*record).handle.load(Relaxed);
+                let handle = match known {
+                    0 => descriptor::predicted(stack_of(record).top()),
+                    known => Some(known),
+                };
+                if let Some(handle) = handle {
+                    descriptor::bury(handle);
+                }
+                if known != 0 {
+                    // The heap knows already.
+                    descriptor::take_arena_word(known);
+                }
+                ring.remove(record);
+                inherited.insert(record);
+            }
+        });
+    }
+}
