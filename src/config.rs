@@ -41,8 +41,8 @@ pub enum Report {
     File(&'static CStr),
 }
 
-/// Guards the reading. A fork must hold it.
-static LOCK: Lock = Lock::new();
+/// Guards the reading.
+static LOCK: Lock = Lock::not_over_fork();
 static READ: AtomicBool = AtomicBool::new(false);
 
 /// Default of `LIBFIX_STACK_CACHE`: as much as libc keeps.
@@ -78,9 +78,9 @@ pub fn report() -> Report {
     }
 }
 
-/// The lock that a fork must hold.
-pub fn lock() -> &'static Lock {
-    &LOCK
+/// In the child of a fork: a thread of the parent may have been reading.
+pub fn forked() {
+    LOCK.reset();
 }
 
 /// Reads all settings, once the environment is there.

@@ -1,18 +1,15 @@
 //! What a fork holds and what its child sets right.
 //!
-//! Invariant: every lock of the library is in [`locks`], in the order in which they may nest, so
-//! that a child finds everything whole.
+//! Invariant: only locks of the heap are held over a fork, and our handlers are the first ones
+//! registered (`__register_atfork` sees to that): so the last to run before the fork and the first
+//! after it, with no handler of others in between that might wait for a thread that waits for the
+//! heap. All else is such that a child makes it whole from whatever it finds.
 
-use crate::lock::{self, Lock};
-use crate::{config, heap, mapping, memlock, thread};
+use crate::lock;
+use crate::{config, heap, thread};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-fn locks() -> [&'static Lock; 7] {
-    let [a, b, c, d] = heap::locks();
-    [config::lock(), thread::lock(), mapping::lock(), a, b, c, d]
-}
-
-/// Registers the handlers, once.
+/// Registers the handlers, once. Called before anyone else's are registered.
 pub fn register() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Relaxed) && !DONE.swap(true, Relaxed) {
@@ -23,16 +20,16 @@ pub fn register() {
 }
 
 unsafe extern "C" fn prepare() {
-    lock::hold_all(&locks());
+    lock::hold_all(&heap::locks());
 }
 
 unsafe extern "C" fn parent() {
-    lock::release_all(&locks());
+    lock::release_all(&heap::locks());
 }
 
 unsafe extern "C" fn child() {
-    lock::reset_all(&locks());
-    memlock::forked();
+    lock::reset_all(&heap::locks());
+    config::forked();
     heap::after_fork_in_child();
     thread::forked();
 }

@@ -4,7 +4,7 @@
 //! | file | names |
 //! |---|---|
 //! | `heap` | the `malloc` family, `mallopt`, `mallinfo`, …, the `__libc_*` names |
-//! | `thread` | `pthread_create`, `pthread_join`, `pthread_tryjoin_np`, `pthread_timedjoin_np`, `pthread_clockjoin_np`, `pthread_detach`, `pthread_getattr_np`, `thrd_create`, `thrd_join`, `thrd_detach`, `mlockall`, `munlockall` (the last two decided in `process`) |
+//! | `thread` | `pthread_create`, `pthread_join`, `pthread_tryjoin_np`, `pthread_timedjoin_np`, `pthread_clockjoin_np`, `pthread_detach`, `pthread_getattr_np`, `thrd_create`, `thrd_join`, `thrd_detach`, `__register_atfork`, `mlockall`, `munlockall` (these two decided in `process`) |
 //! | `process` | `dlopen` |
 //! | `start` | none: what runs when the library is loaded |
 //!

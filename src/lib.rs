@@ -5,7 +5,7 @@
 //! | floor | files | what belongs there |
 //! |---|---|---|
 //! | 0 machine | `arch`, `sys`, `atomic`, `lock`, `line`, `fatal` | talks to the CPU or the kernel |
-//! | 1 memory | `align`, `mapping`, `memlock` | changes a protection or a lock |
+//! | 1 memory | `align`, `child`, `mapping`, `memlock` | changes a protection or a lock |
 //! | 2 stacks | `stack`, `stack/cache` | is policy about stacks |
 //! | 2 heap | `heap`, `heap/*` | is policy about blocks |
 //! | 3 process | `config`, `thread`, `fork`, `report` | knows threads, settings or the whole process |
@@ -15,6 +15,8 @@
 //! and nothing here uses a part of std that allocates: std is linked for `redhook` alone.
 
 #![cfg_attr(not(test), no_std)]
+// Unit tests run without the hooks, so much of what is below them has no caller there.
+#![cfg_attr(test, allow(dead_code, unused_imports, unused_macros))]
 
 // The macros of `redhook` (hooks/thread.rs) name it as `::std`; nothing else may.
 #[cfg(not(test))]
@@ -28,6 +30,7 @@ mod lock;
 mod sys;
 
 mod align;
+mod child;
 mod mapping;
 mod memlock;
 

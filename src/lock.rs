@@ -1,6 +1,6 @@
 //! A futex lock: const, no poison, resettable after fork.
 //!
-//! Invariant: while a thread forks, it holds every lock given to [`hold_all`], and a lock it
+//! Invariant: while a thread forks, it holds every lock given to [`hold_all`], and one of those it
 //! meets then lets it through, since fork handlers of other libraries run before or after ours
 //! and may allocate or start threads.
 
@@ -17,14 +17,21 @@ const CONTENDED: u32 = 2;
 /// Thread pointer of the thread that holds all locks for a fork, or zero.
 static FORKER: AtomicUsize = AtomicUsize::new(0);
 
-pub struct Lock(AtomicU32);
+/// The flag: whether it is one that a fork holds.
+pub struct Lock(AtomicU32, bool);
 
 /// Releases the lock when dropped.
 pub struct Held<'a>(Option<&'a Lock>);
 
 impl Lock {
+    /// A lock for [`hold_all`].
     pub const fn new() -> Self {
-        Self(AtomicU32::new(FREE))
+        Self(AtomicU32::new(FREE), true)
+    }
+
+    /// A lock that no fork holds: the thread that forks has to wait for it like any other.
+    pub const fn not_over_fork() -> Self {
+        Self(AtomicU32::new(FREE), false)
     }
 
     #[inline]
@@ -48,7 +55,7 @@ impl Lock {
 
     #[cold]
     fn lock_contended(&self) -> Held<'_> {
-        if FORKER.load(Relaxed) == arch::thread_pointer() {
+        if self.1 && FORKER.load(Relaxed) == arch::thread_pointer() {
             return Held(None);
         }
         for _ in 0..100 {
@@ -66,6 +73,11 @@ impl Lock {
             sys::futex_wait(&self.0, CONTENDED);
         }
         Held(Some(self))
+    }
+
+    /// Makes the lock free in a fork child where no other thread can hold it.
+    pub fn reset(&self) {
+        self.0.store(FREE, Relaxed);
     }
 
     fn unlock(&self) {

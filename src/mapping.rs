@@ -18,7 +18,7 @@ use crate::sys::{self, Errno, Prot};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Guards [`SEED`].
-static LOCK: Lock = Lock::new();
+static LOCK: Lock = Lock::not_over_fork();
 /// Address of the seed page, or zero. Only used under [`LOCK`].
 static SEED: AtomicUsize = AtomicUsize::new(0);
 
@@ -90,9 +90,13 @@ impl Drop for Mapping {
     }
 }
 
-/// The lock that a fork must hold.
-pub fn lock() -> &'static Lock {
-    &LOCK
+/// In the child of a fork. A thread of the parent may have been about to grow the seed: then where
+/// it is now is not known, and a page is lost.
+pub fn forked() {
+    if LOCK.try_lock().is_none() {
+        SEED.store(0, Relaxed);
+        LOCK.reset();
+    }
 }
 
 /// Whether there is a seed that a lock may have fallen on.

@@ -343,7 +343,7 @@ mod tests {
                 guard: 0
             })
         );
-        let guard = arch::LEAST_GUARD.max(PAGE);
+        let guard = align::up(arch::LEAST_GUARD, PAGE).unwrap();
         assert_eq!(
             got(100_000, 1),
             Ok(Shape {

@@ -105,6 +105,15 @@ pub unsafe fn remap(addr: usize, old: usize, new: usize, to: Option<usize>) -> R
     })
 }
 
+/// Lengthens a mapping where it is; fails if something is mapped behind it.
+///
+/// # Safety
+/// The old range must be the caller's own, and so must be what is mapped.
+pub unsafe fn extend(addr: usize, old: usize, new: usize) -> Result<()> {
+    // SAFETY: the caller owns both ranges.
+    check(unsafe { arch::syscall(libc::SYS_mremap, [addr, old, new, 0, 0, 0]) }).map(drop)
+}
+
 /// # Safety
 /// The range must be the caller's own; `advice` may drop its contents.
 pub unsafe fn advise(addr: usize, len: usize, advice: i32) -> Result<()> {
@@ -287,6 +296,25 @@ pub fn may_lock_all() -> bool {
         )
     };
     raw == 0 && sets[0] & (1 << CAP_IPC_LOCK) != 0
+}
+
+/// Whether the running thread is the only one of the process; false where `/proc` does not tell.
+pub fn is_single_threaded() -> bool {
+    // SAFETY: an all-zero `stat64` is valid.
+    let mut stat: libc::stat64 = unsafe { core::mem::zeroed() };
+    let (at, path) = (
+        libc::AT_FDCWD as usize,
+        c"/proc/self/task".as_ptr() as usize,
+    );
+    // SAFETY: the path ends with a NUL, and the kernel writes one `stat64`.
+    let raw = unsafe {
+        arch::syscall(
+            libc::SYS_newfstatat,
+            [at, path, &raw mut stat as usize, 0, 0, 0],
+        )
+    };
+    // A directory has a link from itself, one from its parent, and one from each in it.
+    raw == 0 && stat.st_nlink == 3
 }
 
 /// The kernel's id of the process.

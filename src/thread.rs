@@ -18,13 +18,13 @@ use crate::lock::Lock;
 use crate::stack::cache::{Cache, Slot};
 use crate::stack::{self, Shape, Stack, Wish};
 use crate::sys::{self, Errno};
-use crate::{arch, config, heap, memlock};
+use crate::{arch, child, heap, mapping, memlock};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use core::sync::atomic::{
-    AtomicBool,
+    AtomicBool, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use libc::{pthread_attr_t, pthread_t};
@@ -88,6 +88,13 @@ pub struct Figures {
     pub cached: usize,
 }
 
+impl Figures {
+    fn count(&mut self, stack: &Stack) {
+        self.stack_bytes += stack.len() - stack.shape().guard;
+        self.guard_bytes += stack.shape().guard;
+    }
+}
+
 struct Threads {
     lock: Lock,
     state: UnsafeCell<State>,
@@ -97,7 +104,7 @@ struct Threads {
 unsafe impl Sync for Threads {}
 
 static THREADS: Threads = Threads {
-    lock: Lock::new(),
+    lock: Lock::not_over_fork(),
     state: UnsafeCell::new(State {
         joinable: Ring::new(Place::Joinable),
         detached: Ring::new(Place::Detached),
@@ -114,6 +121,13 @@ static THREADS: Threads = Threads {
         },
     }),
 };
+
+/// Most bytes of stacks to keep for reuse.
+static CACHE_BOUND: AtomicUsize = AtomicUsize::new(0);
+
+pub fn set_cache_bound(bytes: usize) {
+    CACHE_BOUND.store(bytes, Relaxed);
+}
 
 /// Whether a join or detach was seen that passed us by. While there are none, joinable threads are hardly
 /// looked at.
@@ -145,6 +159,7 @@ impl Batch {
 
 /// Runs `work` under the lock, and what it leaves to do after it.
 fn locked<R>(work: impl FnOnce(&mut State, &mut Batch) -> R) -> R {
+    notice_child();
     let mut batch = Batch {
         doomed: null_mut(),
         words: [0; Batch::MAX],
@@ -169,6 +184,7 @@ fn unmap(doomed: *mut Record) {
     while !record.is_null() {
         // SAFETY: doomed records are in no ring, and ours alone.
         unsafe {
+            (*record).has_stack.store(false, Release);
             (*record).slot.stack = None;
             record = (*record).next;
         }
@@ -208,6 +224,7 @@ unsafe fn stack_of<'a>(record: *mut Record) -> &'a mut Stack {
 /// # Safety
 /// `thread` must be a thread that can still be joined, or runs.
 unsafe fn record_of<'a>(thread: pthread_t) -> Option<&'a Record> {
+    notice_child();
     let handle = thread as usize;
     // SAFETY: by the caller's word.
     let word = unsafe { descriptor::record_word(handle) }.load(Acquire);
@@ -222,7 +239,7 @@ unsafe fn record_of<'a>(thread: pthread_t) -> Option<&'a Record> {
 impl State {
     /// Most bytes that may be cached.
     fn bound() -> usize {
-        config::stack_cache().min(memlock::idle_limit())
+        CACHE_BOUND.load(Relaxed).min(memlock::idle_limit())
     }
 
     fn give_up(&mut self, record: *mut Record, batch: &mut Batch) {
@@ -311,7 +328,7 @@ impl State {
     /// Whether a record on the ring of joinable threads can be reaped: joined through us before
     /// its creator was through, or ended past us in one of the ways that libc's own functions
     /// (reached through a handle of libc, for example) leave in the descriptor.
-    fn was_ended(record: *mut Record) -> bool {
+    fn was_ended(record: *mut Record, alone: &mut Option<bool>) -> bool {
         // SAFETY: as in `is_over`.
         unsafe {
             let handle = (*record).handle.load(Acquire);
@@ -325,17 +342,21 @@ impl State {
             if !joined && descriptor::death_word(handle) != 0 {
                 return false;
             }
-            let by = descriptor::joiner(handle, trampoline as *const () as usize);
-            let detached = !joined && by == handle;
-            if !joined && !detached || joined && (*record).is_claimed() {
+            let detached =
+                !joined && descriptor::is_detached(handle, trampoline as *const () as usize);
+            if !joined && !detached {
+                return false;
+            }
+            // Where no other thread exists, nobody can be inside libc with that one.
+            if *alone.get_or_insert_with(sys::is_single_threaded) {
+                JOINS_PASS_US_BY.store(true, Relaxed);
+                return true;
+            }
+            if joined && (*record).is_claimed() {
                 (*record).ended_unseen = 0;
                 return false;
             }
             JOINS_PASS_US_BY.store(true, Relaxed);
-            if joined && by == libc::pthread_self() as usize {
-                // This very thread joined it, and is through with that.
-                return true;
-            }
             let now = sys::coarse_ms().max(1);
             if (*record).ended_unseen == 0 {
                 (*record).ended_unseen = now;
@@ -360,12 +381,13 @@ impl State {
         } else {
             looks.joinable
         };
+        let mut alone = None;
         for _ in 0..joinable.min(self.joinable.len()) {
             if batch.is_full() {
                 return;
             }
             match self.joinable.turn() {
-                Some(record) if Self::was_ended(record) => self.reap(record, batch),
+                Some(record) if Self::was_ended(record, &mut alone) => self.reap(record, batch),
                 _ => {}
             }
         }
@@ -477,10 +499,9 @@ fn map_new(order: &Order) -> Result<*mut Record, Errno> {
             // SAFETY: a free record is ours alone.
             unsafe {
                 (*record).slot.stack = stack.take();
-                let stack = stack_of(record);
+                (*record).has_stack.store(true, Release);
                 state.figures.mapped += 1;
-                state.figures.stack_bytes += stack.len() - stack.shape().guard;
-                state.figures.guard_bytes += stack.shape().guard;
+                state.figures.count(stack_of(record));
             }
             state.enlist(record, order);
             Ok(record)
@@ -818,49 +839,104 @@ pub fn figures() -> Figures {
     })
 }
 
-/// The lock that a fork must hold.
-pub fn lock() -> &'static Lock {
-    &THREADS.lock
+/// In the child of a fork; usually noticed before, by the first call that needs it.
+pub fn forked() {
+    if child::is_watched() {
+        notice_child();
+    } else {
+        start_over();
+    }
 }
 
-/// In the child of a fork, after the locks were reset and the heap knows: the threads of the
-/// parent did not come along.
-pub fn forked() {
-    let (own, creator) = (arch::record_word(), arch::thread_pointer());
-    // SAFETY: no other thread exists, and the parent's lock was held by this one.
+#[inline]
+fn notice_child() {
+    if child::is_unnoticed() {
+        start_over();
+    }
+}
+
+/// Makes the state whole in the child of a fork, whatever a thread of the parent was doing to it:
+/// the lists are made anew from the records. The threads of the parent did not come along, but
+/// may be joined or detached here, so their stacks are used last.
+#[cold]
+#[inline(never)]
+fn start_over() {
+    child::notice();
+    memlock::forked();
+    mapping::forked();
+    THREADS.lock.reset();
+    // SAFETY: no other thread exists.
     let state = unsafe { &mut *THREADS.state.get() };
-    let inherited = &mut state.inherited;
-    for ring in [&mut state.joinable, &mut state.detached] {
-        ring.each(|ring, record| {
-            // SAFETY: records on a ring have a stack; its thread does not exist here.
-            unsafe {
-                (*record).pins.store(0, Relaxed);
-                (*record).drop_claims();
-                if record as usize == own {
-                    // Who started this thread is not here to finish doing so.
-                    (*record).creator.store(0, Relaxed);
-                    return;
-                }
-                if (*record).creator.load(Relaxed) == creator {
-                    // A signal handler forks inside the create of this very thread, which goes on.
-                    return;
-                }
-                (*record).creator.store(0, Relaxed);
-                let known = (*record).handle.load(Relaxed);
-                let handle = match known {
-                    0 => descriptor::predicted(stack_of(record).top()),
-                    known => Some(known),
-                };
-                if let Some(handle) = handle {
-                    descriptor::bury(handle);
-                }
-                if known != 0 {
-                    // The heap knows already.
-                    descriptor::take_arena_word(known);
-                }
-                ring.remove(record);
-                inherited.insert(record);
+    state.joinable = Ring::new(Place::Joinable);
+    state.detached = Ring::new(Place::Detached);
+    state.inherited = Ring::new(Place::Inherited);
+    state.cache = Cache::new();
+    state.figures.stack_bytes = 0;
+    state.figures.guard_bytes = 0;
+    let State {
+        joinable,
+        detached,
+        inherited,
+        pool,
+        cache,
+        figures,
+    } = state;
+    let mut free = null_mut::<Record>();
+    pool.each(|record| {
+        // SAFETY: a record is ours alone now; the stack of one that says so is mapped.
+        unsafe {
+            let r = &mut *record;
+            r.pins.store(0, Relaxed);
+            r.drop_claims();
+            r.place = Place::Nowhere;
+            if !r.has_stack.load(Relaxed) {
+                // Half a stack may be there; whether it was unmapped is not known.
+                (&raw mut r.slot.stack).write(None);
+                r.next = free;
+                free = record;
+                return;
             }
-        });
+            figures.count(stack_of(record));
+            let creator = r.creator.load(Relaxed);
+            let handle = r.handle.load(Relaxed);
+            let runs_here = record as usize == arch::record_word();
+            // A signal handler may have forked inside the create of this very thread, which goes on.
+            if runs_here || creator == arch::thread_pointer() {
+                if runs_here {
+                    r.creator.store(0, Relaxed);
+                }
+                let detached_one = r.detached.load(Relaxed);
+                let ring = if detached_one {
+                    &mut *detached
+                } else {
+                    &mut *joinable
+                };
+                ring.insert(record);
+                return;
+            }
+            r.creator.store(0, Relaxed);
+            if handle != 0 {
+                descriptor::bury(handle);
+                // The heap knows already that its thread is no more.
+                descriptor::take_arena_word(handle);
+                inherited.insert(record);
+                return;
+            }
+            if creator != 0
+                && let Some(handle) = descriptor::predicted(stack_of(record).top())
+            {
+                descriptor::bury(handle);
+            }
+            cache.put(&raw mut r.slot);
+        }
+    });
+    pool.forget_free();
+    while !free.is_null() {
+        // SAFETY: collected above; in no ring and no cache, and without a stack.
+        unsafe {
+            let next = (*free).next;
+            pool.push(free);
+            free = next;
+        }
     }
 }

@@ -7,7 +7,7 @@ pub const LEAST_ROOM: usize = 2048;
 
 /// Least guard that glibc makes when one is asked for (ARCH_MIN_GUARD_SIZE); it reports what was
 /// asked.
-pub const LEAST_GUARD: usize = 0;
+pub const LEAST_GUARD: usize = 1;
 
 /// Whether objects that say nothing about it need an executable stack (DEFAULT_STACK_PERMS).
 pub const STACK_EXECUTABLE_BY_DEFAULT: bool = true;

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn class_sizes_keep_sixteen_byte_alignment() {
-        assert!((0..CLASSES).all(|class| size_of(class) % 16 == 0));
+        assert!((0..CLASSES).all(|class| size_of(class).is_multiple_of(16)));
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         for shift in 4..=12 {
             for size in (0..9000).step_by(7) {
                 let class = aligned_class(size, 1 << shift).unwrap();
-                assert!(size_of(class) >= size && size_of(class) % (1 << shift) == 0);
+                assert!(size_of(class) >= size && size_of(class).is_multiple_of(1 << shift));
             }
         }
     }

@@ -5,7 +5,12 @@
 //! and what cannot be one (no memory, not aligned, in a loaded object) is reported
 //! instead; the rest that libc never gave out is for libc to report.
 
-use crate::{align, fatal::fatal, line::Line, sys};
+use crate::{
+    align,
+    fatal::fatal,
+    line::Line,
+    sys::{self, Errno},
+};
 use core::{
     ffi::{CStr, c_void},
     ptr,
@@ -51,11 +56,10 @@ fn check(block: *mut u8, function: &str) {
     let address = block as usize;
     // libc keeps the length of a block right before it.
     let page = align::down(address.wrapping_sub(16), align::page_size());
-    // SAFETY: this advice changes nothing; it only fails with ENOMEM where nothing is mapped.
     let mapped = || {
-        unsafe { sys::advise(page, align::page_size(), libc::MADV_WILLNEED) }
-            .err()
-            .is_none_or(|error| error.0 != libc::ENOMEM && error.0 != libc::EINVAL)
+        // SAFETY: this advice changes nothing; it fails with ENOMEM where nothing is mapped.
+        let told = unsafe { sys::advise(page, align::page_size(), libc::MADV_WILLNEED) };
+        !matches!(told, Err(Errno(libc::ENOMEM | libc::EINVAL)))
     };
     if !address.is_multiple_of(16) || !mapped() || in_object(address) {
         let line = Line::new("libfix: ").str(function);

@@ -24,7 +24,10 @@ pub fn allocate(size: usize, align: usize) -> Option<(usize, bool)> {
         // Out of memory: what is kept for other needs may do.
         registry::own()?.arena.tidy();
         registry::tidy_abandoned();
-        pool::allocate(pages, align)
+        pool::allocate(pages, align).or_else(|| {
+            pool::trim(0);
+            pool::allocate(pages, align)
+        })
     })?;
     let zeros = run.used.get() == 0;
     Some((publish(run), zeros))

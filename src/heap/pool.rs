@@ -426,7 +426,7 @@ impl Runs {
                     self.retain = pages * 2;
                     return true;
                 }
-                self.retain.max(RETAIN_LEAST).max(self.mapped / 8)
+                (self.retain * 2).max(RETAIN_LEAST).max(self.mapped / 2)
             }
             fixed => fixed,
         };
@@ -593,7 +593,17 @@ fn prefers_copy(pages: usize) -> bool {
 }
 
 /// Maps `more` pages behind a large block where nothing is mapped.
-fn grow_in_place(run: &'static Span, more: u32) -> bool {
+fn grow_in_place(run: &'static Span, least: u32) -> bool {
+    // Blocks mostly grow again. In a locked process every page would be resident at once.
+    let spare = if memlock::future() {
+        0
+    } else {
+        run.pages.get() / 8
+    };
+    grow_by(run, least.max(spare)) || spare > least && grow_by(run, least)
+}
+
+fn grow_by(run: &'static Span, more: u32) -> bool {
     let _grow = POOL.grow.lock();
     let end = run.end();
     if end as usize * PAGE == ZONE.limit() && ZONE.extend(more as usize).is_ok() {
@@ -613,7 +623,12 @@ fn grow_in_place(run: &'static Span, more: u32) -> bool {
         pool.cut(hole, more, State::Hole);
         hole
     };
-    let mapped = ZONE.reopen(end, more as usize);
+    // A block that was moved keeps the kernel's mapping it had, with which what is mapped beside
+    // it does not merge. Growing that mapping keeps it one, so that it can be moved again.
+    let (addr, old) = (ZONE.address(run.page.get()), run.pages.get() as usize);
+    // SAFETY: the block's owner gave us its run, and the pages behind it are ours to map.
+    let grown = unsafe { sys::extend(addr, old * PAGE, (old + more as usize) * PAGE) };
+    let mapped = grown.or_else(|_| ZONE.reopen(end, more as usize));
     let mut pool = lock();
     match mapped {
         Ok(()) => {

@@ -59,12 +59,10 @@ arch::export_jump!(dlopen, choose, !libc::RTLD_DEEPBIND);
 /// Where a `dlopen` goes: to the real one directly, if that depends on its caller, and through
 /// [`load`] otherwise, which makes stacks executable where the loaded object needs it.
 unsafe extern "C" fn choose(file: *const c_char, _flags: c_int, caller: *const c_void) -> usize {
-    // SAFETY: `file` is null or a string, as `dlopen` demands.
-    let file = if file.is_null() {
-        None
-    } else {
-        Some(unsafe { CStr::from_ptr(file) }.to_bytes())
-    };
+    let file = NonNull::new(file.cast_mut()).map(|file| {
+        // SAFETY: a string, as `dlopen` demands.
+        unsafe { CStr::from_ptr(file.as_ptr()) }.to_bytes()
+    });
     let plain = match file {
         None => true,
         Some(file) => !file.contains(&b'$') && (file.contains(&b'/') || searches_as_we(caller)),

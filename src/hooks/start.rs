@@ -1,7 +1,7 @@
 //! What is done when the library is loaded. Nothing depends on it: other libraries' constructors
 //! run before, and what they need sets itself up ([`ensure`]).
 
-use crate::{config, fork, report, stack, thread};
+use crate::{child, config, fork, report, stack, thread};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The part that a thread of ours needs.
@@ -16,16 +16,22 @@ pub fn ensure() {
 
 #[cold]
 fn set_up() {
+    child::watch();
     fork::register();
-    config::read();
+    read_settings();
     thread::descriptor::probe();
     stack::became_executable();
+}
+
+fn read_settings() {
+    config::read();
+    thread::set_cache_bound(config::stack_cache());
 }
 
 #[ctor::ctor(unsafe)]
 fn loaded() {
     ensure();
-    config::read();
+    read_settings();
     super::thread::resolve();
     report::register();
 }

@@ -53,23 +53,6 @@ redhook::hook! {
     }
 }
 
-// Handlers run before a fork from the last registered to the first, and after it the other way
-// round. Ours must be the first, so that what they hold is held for the shortest time: a thread
-// may wait for our locks while it holds one that another library's handler wants. So whoever
-// registers a handler first registers ours.
-redhook::hook! {
-    unsafe fn __register_atfork(
-        prepare: usize,
-        parent: usize,
-        child: usize,
-        object: *mut c_void
-    ) -> c_int => follow_register_atfork {
-        fork::register();
-        // SAFETY: the caller's arguments go on as they are.
-        unsafe { redhook::real!(__register_atfork)(prepare, parent, child, object) }
-    }
-}
-
 redhook::hook! {
     unsafe fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int => follow_join {
         // SAFETY: the caller's arguments go on as they are.
@@ -173,6 +156,23 @@ redhook::hook! {
     unsafe fn thrd_detach(thread: pthread_t) -> c_int => follow_thrd_detach {
         // SAFETY: the caller's argument goes on as it is.
         unsafe { thread::detach(thread, || redhook::real!(thrd_detach)(thread)) }
+    }
+}
+
+// What `pthread_atfork` and old forms of it call. Ours must be the first handlers of all: then a
+// fork takes the heap's locks after every other handler is through, and the child has them free
+// before any other handler runs, as it is with libc's own heap. Taken in between, they would be
+// held while a handler waits for a thread that waits for the heap.
+redhook::hook! {
+    unsafe fn __register_atfork(
+        prepare: usize,
+        parent: usize,
+        child: usize,
+        owner: *mut c_void
+    ) -> c_int => follow_register_atfork {
+        fork::register();
+        // SAFETY: the caller's arguments go on as they are.
+        unsafe { redhook::real!(__register_atfork)(prepare, parent, child, owner) }
     }
 }
 

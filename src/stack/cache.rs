@@ -57,7 +57,8 @@ impl Cache {
     }
 
     /// Address space of all cached stacks.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         self.bytes
     }
 

@@ -5,7 +5,7 @@
 //!
 //! * the *death word*: the kernel clears it when the thread is off its stack for good;
 //! * the `tid` field: the same word up to glibc 2.42; where it is, a join leaves −1 there;
-//! * the joiner, told apart by the start routine that is stored beside it;
+//! * the joiner, found by the start routine that is stored beside it;
 //! * the list node before the `tid`: links all threads on given stacks, for `setuid` and its like.
 
 use crate::{arch, sys};
@@ -73,7 +73,7 @@ fn is_node(own: usize, offset: usize) -> bool {
         let [next, prev] = *(node as *const [usize; 2]);
         let plausible = |link: usize| {
             link != 0
-                && link % size_of::<usize>() == 0
+                && link.is_multiple_of(size_of::<usize>())
                 && (link ^ node) >> 47 == 0
                 && link > 1 << 16
         };
@@ -110,12 +110,12 @@ pub unsafe fn was_joined(handle: usize) -> bool {
     DEATH.load(Relaxed) == TID.load(Relaxed) && unsafe { death_word(handle) } == -1
 }
 
-/// Who joined the thread or is doing so; the thread itself if it is detached; zero if not known.
-/// libc keeps that in the third word before the start routine, which is found by its value.
+/// Whether the thread is detached: libc then points at its descriptor in the third word before the
+/// start routine, which is found by its value.
 ///
 /// # Safety
 /// As for [`word`]; the thread's start routine must have been `routine`.
-pub unsafe fn joiner(handle: usize, routine: usize) -> usize {
+pub unsafe fn is_detached(handle: usize, routine: usize) -> bool {
     const WORD: usize = size_of::<usize>();
     let is_routine = |offset: usize| {
         // SAFETY: inside the descriptor, which the caller keeps mapped.
@@ -127,16 +127,17 @@ pub unsafe fn joiner(handle: usize, routine: usize) -> usize {
             .step_by(WORD)
             .find(|&at| is_routine(at))
         else {
-            return 0;
+            return false;
         };
         start = found;
         ROUTINE.store(start, Relaxed);
     }
     if !is_routine(start) {
-        return 0;
+        return false;
     }
     // SAFETY: as above.
-    unsafe { AtomicUsize::from_ptr((handle + start - 3 * WORD) as *mut usize) }.load(Acquire)
+    let joiner = unsafe { AtomicUsize::from_ptr((handle + start - 3 * WORD) as *mut usize) };
+    joiner.load(Acquire) == handle
 }
 
 /// Makes the descriptor of a thread that did not come along into a fork child that of an ended

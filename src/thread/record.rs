@@ -11,6 +11,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
+    compiler_fence,
 };
 
 /// How a thread's routine is called.
@@ -55,6 +56,9 @@ pub struct Record {
     pub joined: bool,
     /// When a join or detach that passed us by was first seen, in milliseconds; zero for never.
     pub ended_unseen: u64,
+    /// Whether there is a stack in the slot. Set after it is there and cleared before it goes, so
+    /// that a fork child can trust it.
+    pub has_stack: AtomicBool,
     pub detached: AtomicBool,
     /// The thread's `pthread_t`; zero until known.
     pub handle: AtomicUsize,
@@ -89,6 +93,7 @@ impl Record {
             reported_guard: 0,
             joined: false,
             ended_unseen: 0,
+            has_stack: AtomicBool::new(false),
             detached: AtomicBool::new(false),
             handle: AtomicUsize::new(0),
             creator: AtomicUsize::new(0),
@@ -143,9 +148,10 @@ impl Claim {
     }
 }
 
-/// Free records.
+/// All records: the free ones, and the chunks where all are.
 pub struct Pool {
     free: *mut Record,
+    chunks: *mut Head,
     /// Records ever made.
     made: usize,
 }
@@ -156,10 +162,18 @@ pub struct Chunk {
     len: usize,
 }
 
+/// The start of a chunk; its records follow.
+#[repr(C, align(64))]
+struct Head {
+    next: *mut Head,
+    count: usize,
+}
+
 impl Pool {
     pub const fn new() -> Self {
         Self {
             free: null_mut(),
+            chunks: null_mut(),
             made: 0,
         }
     }
@@ -191,14 +205,38 @@ impl Pool {
     }
 
     pub fn add(&mut self, chunk: Chunk) {
-        let count = chunk.len / size_of::<Record>();
+        let count = (chunk.len - size_of::<Head>()) / size_of::<Record>();
+        let head = chunk.base as *mut Head;
+        // SAFETY: the chunk is mapped, aligned, large enough and ours; nothing is in it yet. It is
+        // linked in when all its records are written: a fork child walks the chunks.
+        unsafe {
+            let first = head.add(1).cast::<Record>();
+            (0..count).for_each(|i| first.add(i).write(Record::new()));
+            head.write(Head {
+                next: self.chunks,
+                count,
+            });
+            compiler_fence(Release);
+            self.chunks = head;
+            (0..count).for_each(|i| self.push(first.add(i)));
+        }
         self.made += count;
-        for i in 0..count {
-            let record = (chunk.base as *mut Record).wrapping_add(i);
-            // SAFETY: inside the chunk, which is mapped, aligned and ours; the record is new.
+    }
+
+    /// In a fork child: no record is known to be free.
+    pub fn forget_free(&mut self) {
+        self.free = null_mut();
+    }
+
+    /// Calls `visit` with every record there is.
+    pub fn each(&self, mut visit: impl FnMut(*mut Record)) {
+        let mut head = self.chunks;
+        while !head.is_null() {
+            // SAFETY: chunks on the list are whole, and never unmapped.
             unsafe {
-                record.write(Record::new());
-                self.push(record);
+                let first = head.add(1).cast::<Record>();
+                (0..(*head).count).for_each(|i| visit(first.add(i)));
+                head = (*head).next;
             }
         }
     }
