@@ -47,7 +47,8 @@ case $library in /*) ;; *) library=$repo_dir/$library ;; esac
 [ -f "$library" ] || bail "the library under test, $library, is not there (cargo build --release, or set LIBFIX)"
 
 build=$(mktemp -d "${TMPDIR:-/tmp}/libfix-facts.XXXXXX") || exit 1
-trap 'rm -rf "$build"' EXIT
+running=
+trap 'if [ -n "$running" ]; then kill -KILL -- "-$running"; fi 2>/dev/null; rm -rf "$build"' EXIT
 trap 'exit 130' INT TERM
 # Programs that run as another user need to read the library and their own file.
 chmod 755 "$build" && cp "$library" "$build/libfix.so" && chmod 755 "$build/libfix.so"
@@ -117,15 +118,21 @@ execute() {
   command+=(env)
   for word in $(directive env "$src"); do command+=("$word"); done
   [ "$mode" = preloaded ] && command+=("LD_PRELOAD=$preload")
-  # The braces keep what the shell says about a program killed by a signal out of our output.
+  # timeout makes itself the leader of a process group. What of it is left when the program has
+  # ended, children that hang for example, ends with it. The braces keep what the shell says about
+  # programs killed by a signal out of our output.
   {
     (
       cd "$build/scratch" || exit 1
       # shellcheck disable=SC2086
       if [ -n "$limit" ]; then ulimit $limit || exit 1; fi
       exec "${command[@]}" "$dir/p" </dev/null >"$dir/out" 2>"$dir/err" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
-    )
+    ) &
+    running=$!
+    wait "$running"
     rc=$?
+    kill -KILL -- "-$running"
+    running=
   } 2>/dev/null
 }
 
