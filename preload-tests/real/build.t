@@ -70,6 +70,32 @@ int main() {
 }
 E
     g++ -std=c++17 -O1 -pthread -c a.cc && md5sum a.o && g++ -pthread a.o -o a && ./a'
+same -p gcc "a program of OpenMP's threads computes in stacks of its own size" bash -ec '
+    cat >a.c <<E
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static long deep(long n) { volatile char room[4096]; room[0] = n; return n ? deep(n - 1) + room[0] - (char)n + 1 : 0; }
+int main(void) {
+    long sum = 0;
+    for (int round = 0; round < 50; round++) {
+        omp_set_num_threads(1 + round % 6);
+#pragma omp parallel for reduction(+ : sum) schedule(dynamic)
+        for (int i = 0; i < 200; i++) { int *p = malloc(sizeof *p * (i + 1)); p[i] = i; sum += p[i]; free(p); }
+    }
+#pragma omp parallel num_threads(4)
+#pragma omp single
+    for (int i = 0; i < 100; i++) {
+#pragma omp task
+        {
+#pragma omp atomic
+            sum += deep(2000);
+        }
+    }
+    printf("%ld\n", sum);
+}
+E
+    gcc -O1 -fopenmp a.c -o a; OMP_STACKSIZE=16M ./a; OMP_STACKSIZE=64M OMP_PROC_BIND=true ./a; OMP_DYNAMIC=true GOMP_SPINCOUNT=0 OMP_STACKSIZE=12M ./a'
 if [ -n "$rustc" ]; then
     # rustup's proxy finds the toolchain through its own two folders.
     clean+=(RUSTUP_HOME="$rust_home" CARGO_HOME="$cargo_home")

@@ -44,8 +44,9 @@ int main(void) {
     malloc_trim(0);
     long trimmed = status_kb("VmRSS");
     if (round == 0) rss0 = full;
-    CHECK(full < rss0 + rss0 / 4 + 4096, "round %d: VmRSS %ld kB when full, %ld kB the first time", round, full, rss0);
-    // glibc cannot return what lies below a block that is still cached somewhere.
+    CHECK(full < (getenv("LD_PRELOAD") ? rss0 + rss0 / 4 + 4096 : 2 * rss0), "round %d: VmRSS %ld kB when full, %ld kB the first time", round, full, rss0);
+    // glibc cannot return what lies below a block that is still cached somewhere, and which
+    // thread gets which of its arenas is chance.
     long most = getenv("LD_PRELOAD") ? full / 5 : full / 10 * 9;
     CHECK(trimmed < most, "round %d: of %ld kB stay %ld kB, after malloc_trim %ld kB", round, full, freed, trimmed);
     second = trimmed;
