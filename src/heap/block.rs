@@ -1,8 +1,9 @@
 //! A free block: its link and its mark.
 //!
-//! Invariant: every block on a free list of ours holds the process's secret in its second word,
-//! and no block in use does (it is wiped when the block is handed out). So a block that is freed
-//! with the secret in place was freed before.
+//! Invariant: every block on a free list of ours holds its mark, the process's secret mixed with
+//! the block's address, in its second word, and no block in use does (it is wiped when the block
+//! is handed out). So a block that is freed with its mark in place was freed before. A mark that a
+//! program copies from memory it never wrote does not fit the address that it is copied to.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -52,11 +53,16 @@ impl Block {
         unsafe { (self.0 as *mut usize).write(next) }
     }
 
+    #[inline(always)]
+    fn mark_here(self) -> usize {
+        SECRET.load(Relaxed) ^ self.0
+    }
+
     /// Marks the block as free.
     #[inline(always)]
     pub fn mark(self) {
         // SAFETY: a free block's two words are ours (constructor).
-        unsafe { (self.0 as *mut usize).add(1).write(SECRET.load(Relaxed)) }
+        unsafe { (self.0 as *mut usize).add(1).write(self.mark_here()) }
     }
 
     /// Wipes the mark, for a block that is handed out.
@@ -70,13 +76,13 @@ impl Block {
     #[inline(always)]
     pub fn mark_unless_marked(self) -> bool {
         let mark = (self.0 + size_of::<usize>()) as *mut usize;
-        let secret = SECRET.load(Relaxed);
+        let here = self.mark_here();
         // SAFETY: a block has at least two words, and the caller is about to own them.
         unsafe {
-            if mark.read() == secret {
+            if mark.read() == here {
                 return false;
             }
-            mark.write(secret);
+            mark.write(here);
         }
         true
     }
@@ -84,6 +90,6 @@ impl Block {
     #[inline(always)]
     pub fn is_marked(self) -> bool {
         // SAFETY: a block has at least two words.
-        unsafe { (self.0 as *const usize).add(1).read() == SECRET.load(Relaxed) }
+        unsafe { (self.0 as *const usize).add(1).read() == self.mark_here() }
     }
 }

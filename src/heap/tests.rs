@@ -244,3 +244,23 @@ fn freed_small_blocks_serve_a_large_one_without_more_memory() {
     unsafe { free(large) };
     assert_eq!(after.mapped, before.mapped);
 }
+
+#[test]
+fn what_is_copied_from_memory_never_written_does_not_look_freed() {
+    let _alone = ALONE.lock();
+    for align in [16, 4096, 16384] {
+        let freed: Vec<_> = (0..2000).map(|_| allocate(64)).collect();
+        // SAFETY: the blocks are ours and live.
+        freed.into_iter().for_each(|block| unsafe { free(block) });
+        let old = allocate_aligned(align, 3000);
+        // SAFETY: both blocks are ours, live and that long; what is copied may be anything.
+        unsafe {
+            for from in (0..2900).step_by(8) {
+                let new = allocate(96);
+                ptr::copy(old.add(from), new, 96);
+                free(new);
+            }
+            free(reallocate(old, 100));
+        }
+    }
+}
