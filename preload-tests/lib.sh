@@ -16,7 +16,8 @@
 #   // object: NAME.c FLAGS          build facts/objects/NAME.c into NAME.so (directory: OBJECTS)
 #   // linked: NAME.c FLAGS          the same, and link the program with it
 #   // limits: ULIMIT-ARGUMENTS      run once for each such line under this ulimit
-#   // env: NAME=VALUE ...           environment of the program
+#   // env: NAME=VALUE ...           environment of the program (MALLOC_ARENA_MAX=1 keeps glibc's
+#                                    arenas, of 64 MiB each, out of facts about address space)
 #   // user: ordinary                run as a user without privileges
 #   // output: same                  standard output must be what it is bare, byte for byte
 #   // repeat: N                     run N times

@@ -55,6 +55,6 @@ quietly_install() {
 # Without Rust there is nothing to build.
 require_cargo() {
     command -v cargo >/dev/null && return
-    echo "cargo is not installed: get Rust from https://rustup.rs, then run this again" >&2
+    echo "cargo is not installed: install Rust (rustup), then run this again" >&2
     exit 1
 }

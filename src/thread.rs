@@ -365,14 +365,18 @@ impl State {
         }
     }
 
-    /// Looks at the next few threads in turn and reaps those that are over.
-    fn look_around(&mut self, looks: Looks, batch: &mut Batch) {
+    /// Looks at the next few threads in turn and reaps those that are over; how many.
+    fn look_around(&mut self, looks: Looks, batch: &mut Batch) -> usize {
+        let mut found = 0;
         for _ in 0..looks.detached.min(self.detached.len()) {
             if batch.is_full() {
-                return;
+                return found;
             }
             match self.detached.turn() {
-                Some(record) if Self::is_over(record) => self.reap(record, batch),
+                Some(record) if Self::is_over(record) => {
+                    self.reap(record, batch);
+                    found += 1;
+                }
                 _ => {}
             }
         }
@@ -384,13 +388,17 @@ impl State {
         let mut alone = None;
         for _ in 0..joinable.min(self.joinable.len()) {
             if batch.is_full() {
-                return;
+                return found;
             }
             match self.joinable.turn() {
-                Some(record) if Self::was_ended(record, &mut alone) => self.reap(record, batch),
+                Some(record) if Self::was_ended(record, &mut alone) => {
+                    self.reap(record, batch);
+                    found += 1;
+                }
                 _ => {}
             }
         }
+        found
     }
 
     /// An unused stack of this shape: the warmest cached one, or one that a thread of the parent
@@ -723,7 +731,8 @@ fn announce(record: &Record) {
 /// creates a thread any more.
 #[inline(never)]
 fn tidy_up() {
-    locked(|state, batch| state.look_around(MANY, batch));
+    // Unmapping takes long, and meanwhile others may have died that saw this thread as the last.
+    while locked(|state, batch| state.look_around(MANY, batch)) > 0 {}
 }
 
 /// To be called before the real join of `thread`, and ended by [`joined`] or [`Claim::give_up`].

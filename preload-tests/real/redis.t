@@ -51,7 +51,6 @@ wait_for() { # FIELD VALUE
 keeps() {
     serve --appendonly yes --io-threads 2 || return 1
     local bad=0
-    ask debug reload >/dev/null 2>&1
     says "filled" 3000 "$(ask eval 'for i = 1, 3000 do redis.call("set", "k" .. i, string.rep("v", i)); redis.call("hset", "h", i, i * i); redis.call("zadd", "z", i % 97, "m" .. i); redis.call("rpush", "l", string.rep("x", i % 300)) end return 3000' 0)" || bad=1
     says "one of them" 2500 "$(ask strlen k2500)" || bad=1
     says "a set by rank" m97 "$(ask zrange z 0 1000 | sort | grep -x m97)" || bad=1

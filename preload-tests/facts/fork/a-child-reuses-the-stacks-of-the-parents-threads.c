@@ -1,5 +1,6 @@
 // The stacks of the parent's threads are of no use in a child but to its own threads: twenty new
 // ones run on them, and address space hardly grows, however often that is repeated.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 enum { N = 20 };
 static pthread_barrier_t out, here;

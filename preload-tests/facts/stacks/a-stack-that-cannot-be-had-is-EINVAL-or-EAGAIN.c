@@ -1,6 +1,7 @@
 // Stacks and guards too large for the address space or for its limit are refused with the very
 // code glibc gives, which is never ENOMEM; the routine does not run, and nothing is lost.
 // output: same
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 static volatile int ran;
 static void *count(void *arg) {

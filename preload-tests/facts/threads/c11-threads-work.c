@@ -1,5 +1,6 @@
 // The threads of C11: results are ints, negative ones too; thrd_exit, thrd_detach, thrd_current,
 // call_once, tss destructors, mutexes; their memory comes back as that of other threads.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 #include <threads.h>
 static tss_t key;

@@ -1,5 +1,6 @@
 // Detached threads, created so, detached by others or by themselves, end in any order while new
 // ones start on their stacks: no thread ever finds its stack changed, and all memory comes back.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 enum { N = 3000, LIVE = 24 };
 static volatile int live, ended;

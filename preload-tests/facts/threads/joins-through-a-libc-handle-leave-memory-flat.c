@@ -1,6 +1,7 @@
 // A program may reach pthread_join and pthread_detach through a handle of libc.so.6, past any
 // preloaded library: 5000 threads ended that way leave memory, mappings and address space flat,
 // and later threads run undisturbed.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 #include <dlfcn.h>
 static void *work(void *arg) {
@@ -51,9 +52,8 @@ int main(void) {
   size = status_kb("VmSize") - size;
   rss = status_kb("VmRSS") - rss;
   maps = count_maps() - maps;
-  // A leak of one stack in ten would be 90 MB of small stacks and more than a gigabyte of default
-  // ones; glibc may meet its second and third arena here.
-  CHECK(size < 300 << 10 && rss < 4 << 10 && maps < 40, "left: %ld kB of address space, %ld kB resident, %d mappings",
+  // A leak of one stack in ten would be more than a gigabyte; one of a single kind, 50 MB or more.
+  CHECK(size < 45 << 10 && rss < 4 << 10 && maps < 40, "left: %ld kB of address space, %ld kB resident, %d mappings",
         size, rss, maps);
   return 0;
 }

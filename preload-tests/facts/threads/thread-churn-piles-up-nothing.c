@@ -1,6 +1,7 @@
 // Bursts of joined and detached threads with mixed stack sizes leave address space, memory,
 // mappings and kernel tasks as they were, unlocked and locked; 200 live threads take no more than
 // three mappings each.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 #include <semaphore.h>
 static sem_t done;

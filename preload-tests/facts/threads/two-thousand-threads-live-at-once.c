@@ -1,5 +1,6 @@
 // Two thousand threads at once, each on a stack of its own, joined in an order unlike that of their
 // creation; afterwards, when the heap was trimmed, address space and memory are near what they were.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 #include <malloc.h>
 enum { N = 2000 };
