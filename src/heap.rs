@@ -140,11 +140,9 @@ pub unsafe fn free(block: *mut u8) {
         let span = unsafe { ZONE.span_at(offset) };
         if span.owner.get() == arch::arena_word() {
             let within = offset.wrapping_sub(span.page.get() as usize * PAGE);
-            let magic = span.magic.get();
-            let is_start = within.wrapping_mul(magic) < magic;
             // SAFETY: checked below before it is used as one: the start of a carved block.
             let free = unsafe { Block::new(block as usize) };
-            if within < span.carved.get() as usize && is_start && free.mark_unless_marked() {
+            if span.starts_block(within) && free.mark_unless_marked() {
                 if arena::push(span, free) == 0 {
                     // SAFETY: the owner of a span is an arena, and arenas stay mapped.
                     unsafe { &*(span.owner.get() as *const Arena) }.retire(span);
@@ -208,10 +206,7 @@ fn lookup(address: usize, function: &str) -> Option<&'static Span> {
     let state = span.state();
     let valid = match state {
         State::Large => within == 0,
-        _ if state.is_small() => {
-            let size = span.size.get() as usize;
-            within < span.carved.get() as usize && within.is_multiple_of(size)
-        }
+        _ if state.is_small() => span.starts_block(within),
         _ => false,
     };
     if !valid {

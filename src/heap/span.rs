@@ -111,6 +111,13 @@ impl Span {
         self.kind.set((class as u32) << 8 | state as u32);
     }
 
+    /// Whether a carved block of a span of small blocks starts `within` bytes from its start.
+    #[inline(always)]
+    pub fn starts_block(&self, within: usize) -> bool {
+        let magic = self.magic.get();
+        within < self.carved.get() as usize && within.wrapping_mul(magic) < magic
+    }
+
     /// Page after the last.
     pub fn end(&self) -> u32 {
         self.page.get() + self.pages.get()
