@@ -586,10 +586,12 @@ pub fn resize(run: &'static Span, pages: usize) -> bool {
 }
 
 /// Whether a block that grows to `pages` pages should be copied to pages that are there already:
-/// they are used without a fault, and a locked or pooled process counts on that.
+/// they are used without a fault, on which a locked or pooled process counts, and elsewhere if
+/// there are so many that the block then grows in place.
 fn prefers_copy(pages: usize) -> bool {
     let pooled = memlock::future() || TRIM_THRESHOLD.load(Relaxed) == usize::MAX;
-    pooled && lock().free.find(pages).is_some()
+    let wanted = if pooled { pages } else { pages * 2 };
+    lock().free.find(wanted).is_some()
 }
 
 /// Maps `more` pages behind a large block where nothing is mapped.
@@ -690,7 +692,14 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
     let mine = sys::map_new_at(to, room * PAGE, sys::Prot::NONE, libc::MAP_NORESERVE);
     let moved = mine.and_then(|()| {
         // SAFETY: the block's owner gave us its run, and the target was just reserved by us.
-        let moved = unsafe { sys::remap(from, old * PAGE, room * PAGE, Some(to)) };
+        let moved = unsafe {
+            sys::remap(from, old * PAGE, room * PAGE, Some(to)).or_else(|_| {
+                // The run lies in several mappings of the kernel's. Those can be moved, from
+                // Linux 6.17 on, but not grown: what is more is mapped behind them, and first.
+                sys::map_over(to + old * PAGE, (room - old) * PAGE, sys::Prot::RW, 0)?;
+                sys::remap(from, old * PAGE, old * PAGE, Some(to))
+            })
+        };
         if moved.is_err() {
             // SAFETY: the reserve is ours and empty; a failed mremap may have unmapped it already.
             let _ = unsafe { sys::unmap(to, room * PAGE) };
