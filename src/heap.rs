@@ -174,7 +174,7 @@ unsafe fn free_slow(block: *mut u8) {
     // SAFETY: the start of a carved block (lookup).
     let free = unsafe { Block::new(address) };
     if !free.mark_unless_marked() {
-        fatal(Line::new("libfix: free(): double free of ").hex(address));
+        misuse("free", "double free of", address);
     }
     let home = registry::home_of(span);
     match registry::own() {
@@ -191,6 +191,14 @@ unsafe fn free_slow(block: *mut u8) {
         Some(own) => own.arena.send(home, free, span.size.get() as usize),
         None => registry::send_one(home, free),
     }
+}
+
+/// Ends the process after one line. Not inline, so that the line is in no other frame.
+#[cold]
+#[inline(never)]
+fn misuse(function: &str, what: &str, address: usize) -> ! {
+    let line = Line::new("libfix: ").str(function).str("(): ").str(what);
+    fatal(line.str(" ").hex(address))
 }
 
 /// The span whose live block starts at `address`; `None` if the address is not in the zone. An
@@ -210,12 +218,7 @@ fn lookup(address: usize, function: &str) -> Option<&'static Span> {
         _ => false,
     };
     if !valid {
-        fatal(
-            Line::new("libfix: ")
-                .str(function)
-                .str("(): invalid pointer ")
-                .hex(address),
-        );
+        misuse(function, "invalid pointer", address);
     }
     Some(span)
 }
@@ -225,12 +228,7 @@ fn lookup_live(address: usize, function: &str) -> Option<&'static Span> {
     let span = lookup(address, function)?;
     // SAFETY: the start of a block of ours (lookup).
     if span.state() != State::Large && unsafe { Block::new(address) }.is_marked() {
-        fatal(
-            Line::new("libfix: ")
-                .str(function)
-                .str("(): block is free: ")
-                .hex(address),
-        );
+        misuse(function, "freed block", address);
     }
     Some(span)
 }

@@ -62,8 +62,7 @@ fn check(block: *mut u8, function: &str) {
         !matches!(told, Err(Errno(libc::ENOMEM | libc::EINVAL)))
     };
     if !address.is_multiple_of(16) || !mapped() || in_object(address) {
-        let line = Line::new("libfix: ").str(function);
-        fatal(line.str("(): invalid pointer ").hex(address));
+        super::misuse(function, "invalid pointer", address);
     }
 }
 
