@@ -27,6 +27,8 @@ use core::{
 const SPANS_PER_STEP: usize = 4;
 /// Pages that may be dirty before a free sends some back at once (32 MiB).
 const RETAIN_LEAST: usize = 8192;
+/// The same in a locked process (4 MiB).
+const RETAIN_LOCKED: usize = 1024;
 /// How long pages stay dirty and unused before they go back, in milliseconds.
 const DECAY_MS: u64 = 500;
 /// Fewer idle pages than these (1 MiB) are not worth looking for.
@@ -406,15 +408,11 @@ pub fn free(run: &'static Span) {
 
 impl Runs {
     /// Whether freeing `pages` pages should send the run around them, `whole` pages, back to the
-    /// kernel. Locked pages could only be unmapped, which is done for long runs alone.
+    /// kernel. Locked pages can only be unmapped, which is done for long runs alone; but as they
+    /// are charged and no decay waits for them, fewer are kept.
     fn purge_due(&mut self, pages: usize, whole: usize) -> bool {
-        if whole
-            < if memlock::future() {
-                UNMAP_LEAST
-            } else {
-                PURGE_LEAST
-            }
-        {
+        let locked = memlock::future();
+        if whole < if locked { UNMAP_LEAST } else { PURGE_LEAST } {
             return false;
         }
         let retain = match TRIM_THRESHOLD.load(Relaxed) {
@@ -426,7 +424,11 @@ impl Runs {
                     self.retain = pages * 2;
                     return true;
                 }
-                (self.retain * 2).max(RETAIN_LEAST).max(self.mapped / 2)
+                if locked {
+                    self.retain.max(RETAIN_LOCKED).max(self.mapped / 8)
+                } else {
+                    (self.retain * 2).max(RETAIN_LEAST).max(self.mapped / 2)
+                }
             }
             fixed => fixed,
         };
