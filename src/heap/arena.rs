@@ -28,6 +28,9 @@ use core::sync::atomic::{
     compiler_fence,
 };
 
+/// Bytes from which on the spans of a class no longer grow in a locked process.
+const LOCKED_SPAN: usize = 8 << 10;
+
 /// Wholly free spans that an arena keeps for its next need, and their pages in all.
 const KEEP_SPANS: u32 = 4;
 const KEEP_PAGES: u32 = 32;
@@ -187,8 +190,9 @@ impl Arena {
     fn fresh_span(&self, class: usize) -> Option<&'static Span> {
         let made = self.made[class].get() as usize;
         let first = class::first_pages(class);
-        let want = if made == 0 {
-            first
+        // In a locked process all of a span is resident at once, whether it is ever used or not.
+        let want = if made == 0 || memlock::future() && made * PAGE >= LOCKED_SPAN {
+            first.max(made.min(LOCKED_SPAN / PAGE))
         } else {
             class::next_pages(class, made)
         };
