@@ -434,9 +434,7 @@ impl Runs {
         };
         self.dirty > retain
     }
-}
 
-impl Runs {
     /// Dirty pages that nobody has needed for [`DECAY_MS`], to be given back now.
     fn decay_due(&mut self) -> usize {
         if self.dirty < DECAY_LEAST || TRIM_THRESHOLD.load(Relaxed) != 0 || memlock::future() {
@@ -708,7 +706,8 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
         }
         moved
     });
-    let mut pool = lock_with_spans_growing()?;
+    // From here on the block is at its new place: nothing below may fail.
+    let mut pool = lock();
     if moved.is_err() {
         pool.insert(hole, State::Hole);
         return None;
