@@ -138,10 +138,7 @@ impl Arena {
             return Some(block);
         }
         // Out of memory: what the hint missed, and what waits to go home, may still help.
-        self.outbox.flush_all();
-        self.sweep();
-        self.drop_empties(0, 0);
-        self.drop_runs();
+        self.tidy();
         registry::tidy_abandoned();
         self.take(class, true)
             .or_else(|| (class + 1..CLASSES).find_map(|larger| self.take(larger, false)))
@@ -304,7 +301,8 @@ impl Arena {
         self.outbox.push(home, block, size);
     }
 
-    /// Takes a chain of freed blocks from another thread: one atomic exchange for all of it.
+    /// Takes a chain of freed blocks from another thread: one atomic exchange for all of it, tried
+    /// again where two threads post at once.
     ///
     /// `last` is the chain's last block; its link is overwritten.
     pub fn post(&self, first: usize, last: Block) {
@@ -417,21 +415,24 @@ impl Arena {
     ///
     /// If there is none, what was freed is consolidated, since the caller then asks the pool.
     pub fn take_run(&self, pages: usize, align: usize) -> Option<&'static Span> {
-        match self.runs.get(pages) {
-            Some(head) if align == 1 && head.get() != 0 => {
-                let _busy = Busy::new(self);
-                let run = ZONE.span(SpanId(head.get()));
-                head.set(run.next.get());
-                self.run_pages.set(self.run_pages.get() - run.pages.get());
-                Some(run)
-            }
-            _ => {
-                if self.inbox.have_fastchunks.is_set() {
-                    self.sweep();
-                }
-                None
-            }
+        let kept = if align == 1 {
+            self.pop_run(pages)
+        } else {
+            None
+        };
+        if kept.is_none() && self.inbox.have_fastchunks.is_set() {
+            self.sweep();
         }
+        kept
+    }
+
+    fn pop_run(&self, pages: usize) -> Option<&'static Span> {
+        let head = self.runs.get(pages).filter(|head| head.get() != 0)?;
+        let _busy = Busy::new(self);
+        let run = ZONE.span(SpanId(head.get()));
+        head.set(run.next.get());
+        self.run_pages.set(self.run_pages.get() - run.pages.get());
+        Some(run)
     }
 
     /// Keeps the run of a large block that was freed, or gives it to the pool.
@@ -459,7 +460,7 @@ impl Arena {
 
     fn drop_runs(&self) {
         for pages in 0..=KEEP_RUN {
-            while let Some(run) = self.take_run(pages, 1) {
+            while let Some(run) = self.pop_run(pages) {
                 pool::free(run);
             }
         }
