@@ -1,12 +1,6 @@
 // mlockall(MCL_CURRENT) after MCL_FUTURE turns MCL_FUTURE off: threads and blocks made from then on
 // are not locked, and new stacks not populated. MCL_FUTURE alone turns it on again, and munlockall off for good.
-#include "check.h"
-static pthread_barrier_t in, out;
-static void *stay(void *arg) {
-  pthread_barrier_wait(&in);
-  pthread_barrier_wait(&out);
-  return arg;
-}
+#include "stay.h"
 static size_t stack = 20 << 20;
 static void expect(int locked, const char *when) {
   // Growing sizes, so that no cached stack serves.

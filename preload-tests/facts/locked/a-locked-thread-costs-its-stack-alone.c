@@ -8,14 +8,8 @@
 // variant (bare fails): -DSTACK=(64<<10) -DGUARD=(1<<20)
 // variant (bare fails): -DSTACK=(4<<20) -DGUARD=(1<<20)
 // fails-with: VmLck counts
-#include "check.h"
+#include "stay.h"
 enum { N = 16 };
-static pthread_barrier_t in, out;
-static void *stay(void *arg) {
-  pthread_barrier_wait(&in);
-  pthread_barrier_wait(&out);
-  return arg;
-}
 int main(void) {
   pthread_t t[N];
   lock_all(MCL_CURRENT | MCL_FUTURE);

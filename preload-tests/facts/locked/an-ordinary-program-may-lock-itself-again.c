@@ -1,14 +1,8 @@
 // mlockall can be called again and again without privileges, under the limit of 8 MiB, by a program
 // that has small threads running and has used the heap: nothing reserved meanwhile stands in its way.
 // user: ordinary
-#include "check.h"
+#include "stay.h"
 enum { N = 4 };
-static pthread_barrier_t in, out;
-static void *stay(void *arg) {
-  pthread_barrier_wait(&in);
-  pthread_barrier_wait(&out);
-  return arg;
-}
 int main(void) {
   pthread_t t[N];
   set_limit(RLIMIT_MEMLOCK, 8 << 20);

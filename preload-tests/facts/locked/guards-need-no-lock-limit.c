@@ -3,14 +3,8 @@
 // bare: expect-fail every guard is charged in full
 // user: ordinary
 // fails-with: pthread_create
-#include "check.h"
+#include "stay.h"
 enum { N = 8 };
-static pthread_barrier_t in, out;
-static void *stay(void *arg) {
-  pthread_barrier_wait(&in);
-  pthread_barrier_wait(&out);
-  return arg;
-}
 int main(void) {
   pthread_t t[N];
   CHECK(!has_cap(CAP_IPC_LOCK_), "privileged");

@@ -1,15 +1,9 @@
 // mlockall with MCL_ONFAULT charges what may become resident: the stacks, not their guards.
 // bare: expect-fail guards are charged in full
 // fails-with: VmLck grew
-#include "check.h"
+#include "stay.h"
 enum { N = 8 };
 static const size_t STACK = 1 << 20, GUARD = 32 << 20;
-static pthread_barrier_t in, out;
-static void *stay(void *arg) {
-  pthread_barrier_wait(&in);
-  pthread_barrier_wait(&out);
-  return arg;
-}
 int main(void) {
   pthread_t t[N];
   lock_all(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);

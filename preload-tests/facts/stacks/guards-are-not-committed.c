@@ -1,14 +1,8 @@
 // A guard is not charged as memory that the system must be able to provide: neither its mapping
 // is accountable, nor does Committed_AS grow by it.
-#include "check.h"
+#include "stay.h"
 enum { N = 48 };
 static const size_t STACK = 64 << 10, GUARD = 32 << 20;
-static pthread_barrier_t in, out;
-static void *stay(void *arg) {
-  pthread_barrier_wait(&in);
-  pthread_barrier_wait(&out);
-  return arg;
-}
 int main(void) {
   pthread_t t[N];
   long grew = LONG_MAX;
