@@ -142,7 +142,7 @@ pub unsafe fn free(block: *mut u8) {
             let within = offset.wrapping_sub(span.page.get() as usize * PAGE);
             // SAFETY: checked below before it is used as one: the start of a carved block.
             let free = unsafe { Block::new(block as usize) };
-            if span.starts_block(within) && free.mark_unless_marked() {
+            if span.starts_block(within) && free.mark_unless_marked(span.key.get()) {
                 if arena::push(span, free) == 0 {
                     // SAFETY: the owner of a span is an arena, and arenas stay mapped.
                     unsafe { &*(span.owner.get() as *const Arena) }.retire(span);
@@ -173,7 +173,7 @@ unsafe fn free_slow(block: *mut u8) {
     }
     // SAFETY: the start of a carved block (lookup).
     let free = unsafe { Block::new(address) };
-    if !free.mark_unless_marked() {
+    if !free.mark_unless_marked(span.key.get()) {
         misuse("free", "double free of", address);
     }
     let home = registry::home_of(span);
@@ -188,7 +188,7 @@ unsafe fn free_slow(block: *mut u8) {
                 }
             }
         }
-        Some(own) => own.arena.send(home, free, span.size.get() as usize),
+        Some(own) => own.arena.send(home, free, span.size()),
         None => registry::send_one(home, free),
     }
 }
@@ -226,9 +226,12 @@ fn lookup(address: usize, function: &str) -> Option<&'static Span> {
 /// [`lookup`] that also refuses a small block that is free.
 fn lookup_live(address: usize, function: &str) -> Option<&'static Span> {
     let span = lookup(address, function)?;
-    // SAFETY: the start of a block of ours (lookup).
-    if span.state() != State::Large && unsafe { Block::new(address) }.is_marked() {
-        misuse(function, "freed block", address);
+    if span.state() != State::Large {
+        // SAFETY: the start of a block of ours (lookup).
+        let block = unsafe { Block::new(address) };
+        if block.is_marked(span.key.get()) {
+            misuse(function, "freed block", address);
+        }
     }
     Some(span)
 }
@@ -237,7 +240,7 @@ fn block_bytes(span: &Span) -> usize {
     if span.state() == State::Large {
         large::bytes(span)
     } else {
-        span.size.get() as usize
+        span.size()
     }
 }
 
@@ -334,7 +337,7 @@ pub fn stats() -> Stats {
             state if state.is_small() => {
                 let extra = u32::from(state == State::Current);
                 let blocks = span.used.get().wrapping_sub(extra) as usize;
-                stats.in_use += blocks * span.size.get() as usize;
+                stats.in_use += blocks * span.size();
             }
             _ => {}
         }
@@ -354,7 +357,7 @@ pub fn trim(pad: usize) -> bool {
 
 /// Gives back what nobody uses, before `mlockall` charges all address space.
 pub fn trim_idle() {
-    pool::trim_top();
+    pool::trim_idle();
 }
 
 /// `mallopt(M_TRIM_THRESHOLD)`: bytes of free memory to keep, `usize::MAX` for all.

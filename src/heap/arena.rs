@@ -11,7 +11,7 @@
 //! to everybody.
 
 use super::{
-    block::Block,
+    block::{self, Block},
     class::{self, CLASSES, DIRECT, MAX_DIRECT, PAGE},
     outbox::Outbox,
     pool, registry,
@@ -59,6 +59,8 @@ pub struct Arena {
     partial: [Plain32; CLASSES],
     /// Pages of the last span made for each class.
     made: [Plain32; CLASSES],
+    /// Spans carved so far, which gives each a key of its own.
+    keys: Plain32,
     /// Head of the list of unswept spans.
     unswept: Plain32,
     /// Wholly free spans kept, their number and their pages.
@@ -103,7 +105,7 @@ impl Arena {
     /// A new arena in a page of its own.
     pub fn create() -> Option<&'static Self> {
         let run = pool::allocate(size_of::<Self>().div_ceil(PAGE), 1)?;
-        run.set_kind(State::Own, 0);
+        run.reset(State::Own);
         let address = ZONE.address(run.page.get()) as *mut Self;
         let none = ZONE.span(SpanId::NONE) as *const Span as *mut Span;
         // SAFETY: the run is ours, large enough, page aligned, and nobody knows of it; all-zero
@@ -197,18 +199,17 @@ impl Arena {
             Some(run) => run,
             None => pool::allocate(want, 1).or_else(|| pool::allocate(first, 1))?,
         };
-        let size = class::size_of(class);
-        let pages = run.pages.get();
-        self.made[class].set(pages);
+        self.made[class].set(run.pages.get());
+        self.keys.set(self.keys.get().wrapping_add(1));
         run.free.set(0);
         run.used.set(0);
         run.carved.set(0);
-        run.size.set(size as u32);
-        run.magic.set(class::divisor_magic(size));
-        run.home.set(self.address());
+        run.magic.set(class::divisor_magic(class::size_of(class)));
+        run.key.set(block::key(self.address(), self.keys.get()));
+        run.home.set((ZONE.offset(self.address()) / PAGE) as u32);
         run.owner.set(self.address());
         (run.page.get()..run.end()).for_each(|page| ZONE.enter(page, run));
-        run.set_kind(State::Partial, class);
+        run.set_class(State::Partial, class);
         Some(run)
     }
 
@@ -520,26 +521,26 @@ pub fn push(span: &Span, block: Block) -> u32 {
 }
 
 fn can_carve(span: &Span) -> bool {
-    (span.carved.get() + span.size.get()) as usize <= span.pages.get() as usize * PAGE
+    span.carved.get() as usize + span.size() <= span.pages.get() as usize * PAGE
 }
 
 /// Makes about a page more of `span` into free blocks, lowest first; whether there was room.
 ///
 /// Little at a time, so that pages become resident only when they are needed.
 fn carve(span: &'static Span) -> bool {
-    let (start, size) = (span.carved.get() as usize, span.size.get() as usize);
+    let (start, size) = (span.carved.get() as usize, span.size());
     let room = (span.pages.get() as usize * PAGE - start) / size;
     let count = room.min((PAGE / size).max(1));
     if count == 0 {
         return false;
     }
     let base = ZONE.address(span.page.get()) + start;
-    let mut next = span.free.get();
+    let (key, mut next) = (span.key.get(), span.free.get());
     for index in (0..count).rev() {
         // SAFETY: the bytes lie in the span beyond what was carved, so nobody uses them.
         let block = unsafe { Block::new(base + index * size) };
         block.link(next);
-        block.mark();
+        block.mark(key);
         next = block.address();
     }
     span.free.set(next);

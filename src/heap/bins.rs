@@ -1,7 +1,7 @@
 //! The bins of free runs: which run serves a request for pages.
 //!
 //! Invariant: a run is in the list of exactly the bin that its length names, and a bin's bit is
-//! set exactly when its list is not empty.
+//! set exactly when its list is not empty. [`Ages`] is a second order of some of the runs.
 
 use super::{
     span::{Span, SpanId},
@@ -18,6 +18,8 @@ const LOOK: usize = 64;
 pub struct Bins {
     heads: [u32; BINS],
     bits: [u64; BINS.div_ceil(64)],
+    count: usize,
+    pages: usize,
 }
 
 /// The bin of runs of `pages` pages.
@@ -34,7 +36,19 @@ impl Bins {
         Self {
             heads: [0; BINS],
             bits: [0; BINS.div_ceil(64)],
+            count: 0,
+            pages: 0,
         }
+    }
+
+    /// How many runs there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How many pages they have in all.
+    pub fn pages(&self) -> usize {
+        self.pages
     }
 
     pub fn push(&mut self, span: &'static Span) {
@@ -47,6 +61,8 @@ impl Bins {
         }
         self.heads[bin] = id.0;
         self.bits[bin / 64] |= 1 << (bin % 64);
+        self.count += 1;
+        self.pages += span.pages.get() as usize;
     }
 
     pub fn remove(&mut self, span: &'static Span) {
@@ -63,6 +79,8 @@ impl Bins {
         if next != 0 {
             ZONE.span(SpanId(next)).prev.set(prev);
         }
+        self.count -= 1;
+        self.pages -= span.pages.get() as usize;
     }
 
     /// The shortest run found with at least `pages` pages, still in its list.
@@ -93,6 +111,13 @@ impl Bins {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
+    /// A run of the highest bin in use.
+    pub fn longest(&self) -> Option<&'static Span> {
+        let word = self.bits.iter().rposition(|&bits| bits != 0)?;
+        let bin = word * 64 + self.bits[word].ilog2() as usize;
+        Some(ZONE.span(SpanId(self.heads[bin])))
+    }
+
     fn list(&self, bin: usize) -> impl Iterator<Item = &'static Span> + use<> {
         let mut id = self.heads[bin];
         core::iter::from_fn(move || {
@@ -101,13 +126,55 @@ impl Bins {
             Some(span)
         })
     }
+}
 
-    /// The first run for which `wanted` says yes.
-    pub fn search(&self, wanted: impl Fn(&Span) -> bool) -> Option<&'static Span> {
-        (0..BINS)
-            .filter(|&bin| self.heads[bin] != 0)
-            .flat_map(|bin| self.list(bin))
-            .find(|run| wanted(run))
+/// Free runs in the order in which they were freed.
+pub struct Ages {
+    oldest: u32,
+    youngest: u32,
+}
+
+impl Ages {
+    pub const fn new() -> Self {
+        Self {
+            oldest: 0,
+            youngest: 0,
+        }
+    }
+
+    pub fn push(&mut self, span: &'static Span) {
+        let id = ZONE.id(span).0;
+        span.set_ages(self.youngest, 0);
+        match self.youngest {
+            0 => self.oldest = id,
+            before => {
+                let before = ZONE.span(SpanId(before));
+                before.set_ages(before.ages().0, id);
+            }
+        }
+        self.youngest = id;
+    }
+
+    pub fn remove(&mut self, span: &'static Span) {
+        let (older, younger) = span.ages();
+        match older {
+            0 => self.oldest = younger,
+            older => {
+                let older = ZONE.span(SpanId(older));
+                older.set_ages(older.ages().0, younger);
+            }
+        }
+        match younger {
+            0 => self.youngest = older,
+            younger => {
+                let younger = ZONE.span(SpanId(younger));
+                younger.set_ages(older, younger.ages().1);
+            }
+        }
+    }
+
+    pub fn oldest(&self) -> Option<&'static Span> {
+        (self.oldest != 0).then(|| ZONE.span(SpanId(self.oldest)))
     }
 }
 

@@ -1,10 +1,12 @@
 //! A free block: its link and its mark.
 //!
-//! Invariant: every block on a free list of ours holds its mark, the process's secret mixed with
-//! the block's address, in its second word, and no block in use does (it is wiped when the block
-//! is handed out). So a block that is freed with its mark in place was freed before. A mark that a
-//! program copies from memory it never wrote does not fit the address that it is copied to.
+//! Invariant: every block on a free list of ours holds its mark, its span's key mixed with its
+//! address, in its second word, and no block in use does (it is wiped when the block is handed
+//! out). So a block that is freed with its mark in place was freed before. Memory that a program
+//! never wrote may hold marks, and it may copy them anywhere: but the memory was no block by
+//! itself then, so these are marks of keys that were replaced since.
 
+use super::class::PAGE;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 static SECRET: AtomicUsize = AtomicUsize::new(0);
@@ -20,8 +22,18 @@ pub fn init() {
             bytes.add(1).read_unaligned()
         }
     };
-    // Odd, so that it is neither zero nor the address of anything aligned.
-    SECRET.store((random ^ 0x5bd1_e995_9e37_79b9) | 1, Relaxed);
+    SECRET.store(random ^ 0x5bd1_e995_9e37_79b9, Relaxed);
+}
+
+/// The key of the `count`th span that the arena at `arena` carves; each has another.
+pub fn key(arena: usize, count: u32) -> usize {
+    // A zone has at most 2^30 pages. The steps that follow are one-to-one, and spread every bit.
+    let number = ((arena / PAGE) as u64) << 32 | u64::from(count);
+    let mut key = number ^ SECRET.load(Relaxed) as u64;
+    key = (key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    key = (key ^ key >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    // Odd, so that no mark is zero, which stands for none.
+    (key ^ key >> 32) as usize | 1
 }
 
 /// Address of a free block of at least 16 bytes; zero stands for "none" in lists.
@@ -53,16 +65,11 @@ impl Block {
         unsafe { (self.0 as *mut usize).write(next) }
     }
 
+    /// Marks the block, of a span with this key, as free.
     #[inline(always)]
-    fn mark_here(self) -> usize {
-        SECRET.load(Relaxed) ^ self.0
-    }
-
-    /// Marks the block as free.
-    #[inline(always)]
-    pub fn mark(self) {
+    pub fn mark(self, key: usize) {
         // SAFETY: a free block's two words are ours (constructor).
-        unsafe { (self.0 as *mut usize).add(1).write(self.mark_here()) }
+        unsafe { (self.0 as *mut usize).add(1).write(key ^ self.0) }
     }
 
     /// Wipes the mark, for a block that is handed out.
@@ -74,22 +81,17 @@ impl Block {
 
     /// Marks the block as free; false if it was marked already.
     #[inline(always)]
-    pub fn mark_unless_marked(self) -> bool {
-        let mark = (self.0 + size_of::<usize>()) as *mut usize;
-        let here = self.mark_here();
-        // SAFETY: a block has at least two words, and the caller is about to own them.
-        unsafe {
-            if mark.read() == here {
-                return false;
-            }
-            mark.write(here);
+    pub fn mark_unless_marked(self, key: usize) -> bool {
+        let marked = self.is_marked(key);
+        if !marked {
+            self.mark(key);
         }
-        true
+        !marked
     }
 
     #[inline(always)]
-    pub fn is_marked(self) -> bool {
+    pub fn is_marked(self, key: usize) -> bool {
         // SAFETY: a block has at least two words.
-        unsafe { (self.0 as *const usize).add(1).read() == self.mark_here() }
+        unsafe { (self.0 as *const usize).add(1).read() == key ^ self.0 }
     }
 }

@@ -44,7 +44,7 @@ pub fn free(span: &'static Span) {
 }
 
 fn publish(run: &'static Span) -> usize {
-    run.set_kind(State::Large, 0);
+    run.reset(State::Large);
     ZONE.enter(run.page.get(), run);
     ZONE.address(run.page.get())
 }

@@ -7,7 +7,7 @@
 //! before the pool's, so that others still find free runs meanwhile.
 
 use super::{
-    bins::Bins,
+    bins::{Ages, Bins},
     class::PAGE,
     span::{DETACHED, Span, SpanId, State},
     zone::ZONE,
@@ -15,7 +15,8 @@ use super::{
 use crate::{
     align,
     lock::{Held, Lock},
-    memlock, sys,
+    memlock,
+    sys::{self, Errno, Result},
 };
 use core::{
     cell::UnsafeCell,
@@ -24,7 +25,7 @@ use core::{
 };
 
 /// Spans that one operation may take from the table.
-const SPANS_PER_STEP: usize = 4;
+const SPANS_PER_STEP: usize = 8;
 /// Pages that may be dirty before a free sends some back at once (32 MiB).
 const RETAIN_LEAST: usize = 8192;
 /// The same in a locked process (4 MiB).
@@ -38,10 +39,17 @@ const DECAY_LEAST: usize = 256;
 const RETAIN_RUN: usize = 8192;
 /// `retain` at the start (1 MiB).
 const RETAIN_FIRST: usize = 256;
-/// Shorter dirty runs are not worth a system call.
+/// Shorter dirty runs are not worth a system call, unless `malloc_trim` asks.
 const PURGE_LEAST: usize = 16;
 /// From this length on (1 MiB) a purged run gives up its mapping, not only its pages.
 const UNMAP_LEAST: usize = 256;
+/// Shorter runs give up their mapping only while there are fewer holes than this: each may cost
+/// the process one more mapping of those that `vm.max_map_count` allows.
+const HOLES_MOST: usize = 1024;
+/// Idle runs that one free gives back at most.
+const IDLE_PER_FREE: usize = 8;
+/// How many obstacles at the limit are stepped over before growing fails.
+const OBSTACLES: usize = 64;
 /// From this length on (128 KiB) a block that cannot grow in place is moved by `mremap`.
 const REMAP_LEAST: usize = 32;
 
@@ -53,6 +61,9 @@ static TRIM_THRESHOLD: AtomicUsize = AtomicUsize::new(0);
 struct Runs {
     free: Bins,
     holes: Bins,
+    /// The free runs with dirty pages: those with at least [`PURGE_LEAST`], and the others.
+    long: Ages,
+    short: Ages,
     /// Unused entries of the span table: a list, and all from `fresh` on.
     unused: u32,
     unused_count: usize,
@@ -62,6 +73,8 @@ struct Runs {
     /// The least that `dirty` has been since `decayed` (milliseconds): nobody missed these.
     dirty_low: usize,
     decayed: u64,
+    /// Dirty pages that the frees to come give back.
+    idle: usize,
     retain: usize,
     /// Pages mapped now and at most.
     mapped: usize,
@@ -83,12 +96,15 @@ static POOL: Pool = Pool {
     state: UnsafeCell::new(Runs {
         free: Bins::new(),
         holes: Bins::new(),
+        long: Ages::new(),
+        short: Ages::new(),
         unused: 0,
         unused_count: 0,
         fresh: 1,
         dirty: 0,
         dirty_low: 0,
         decayed: 0,
+        idle: 0,
         retain: RETAIN_FIRST,
         mapped: 0,
         peak: 0,
@@ -151,12 +167,12 @@ impl Runs {
         span.owner.set(DETACHED);
         span.page.set(page);
         span.pages.set(pages);
-        span.set_kind(state, 0);
+        span.reset(state);
         span
     }
 
     fn drop_span(&mut self, span: &'static Span) {
-        span.set_kind(State::Unused, 0);
+        span.reset(State::Unused);
         span.owner.set(DETACHED);
         span.pages.set(0);
         span.carved.set(0);
@@ -170,6 +186,33 @@ impl Runs {
             &mut self.holes
         } else {
             &mut self.free
+        }
+    }
+
+    /// The list by age in which a free run with `dirty` dirty pages is.
+    fn ages(&mut self, dirty: u32) -> Option<&mut Ages> {
+        match dirty as usize {
+            0 => None,
+            PURGE_LEAST.. => Some(&mut self.long),
+            _ => Some(&mut self.short),
+        }
+    }
+
+    /// Puts a run into the lists of its state.
+    fn list(&mut self, run: &'static Span) {
+        self.bins(run.state()).push(run);
+        self.dirty += run.used.get() as usize;
+        if let Some(ages) = self.ages(run.used.get()) {
+            ages.push(run);
+        }
+    }
+
+    /// Takes a run out of the lists of its state.
+    fn unlist(&mut self, run: &'static Span) {
+        self.bins(run.state()).remove(run);
+        self.dirty -= run.used.get() as usize;
+        if let Some(ages) = self.ages(run.used.get()) {
+            ages.remove(run);
         }
     }
 
@@ -193,21 +236,20 @@ impl Runs {
     /// Puts a run (`Taken`, in no bin, `used` = dirty pages) into the bins as `kind` and joins it
     /// with its neighbours. Returns the joined run.
     fn insert(&mut self, span: &'static Span, kind: State) -> &'static Span {
-        self.dirty += span.used.get() as usize;
         if let Some(next) = self.neighbour(span.end(), kind, false) {
-            self.bins(kind).remove(next);
+            self.unlist(next);
             self.join(span, span.page.get(), next);
         }
         if let Some(prev) = self.neighbour(span.page.get(), kind, true) {
-            self.bins(kind).remove(prev);
+            self.unlist(prev);
             self.join(span, prev.page.get(), prev);
         }
         span.owner.set(DETACHED);
         span.carved.set(0);
-        span.set_kind(kind, 0);
+        span.reset(kind);
         ZONE.enter(span.page.get(), span);
         ZONE.enter(span.end() - 1, span);
-        self.bins(kind).push(span);
+        self.list(span);
         span
     }
 
@@ -218,11 +260,9 @@ impl Runs {
         self.drop_span(other);
     }
 
-    /// Takes `run` out of its bin.
+    /// Takes `run` out of the lists.
     fn take(&mut self, run: &'static Span) {
-        let kind = run.state();
-        self.bins(kind).remove(run);
-        self.dirty -= run.used.get() as usize;
+        self.unlist(run);
         self.dirty_low = self.dirty_low.min(self.dirty);
         run.set_state(State::Taken);
     }
@@ -232,7 +272,8 @@ impl Runs {
     /// How many of the dirty pages are in which part is not known: both claim as many as they can.
     fn cut(&mut self, run: &'static Span, pages: u32, kind: State) {
         let rest = run.pages.get() - pages;
-        if rest == 0 {
+        // Without room in the table the run stays longer than asked for.
+        if rest == 0 || self.spans_left() == 0 {
             return;
         }
         let tail = self.new_span(run.page.get() + pages, rest, State::Taken);
@@ -242,8 +283,15 @@ impl Runs {
         self.insert(tail, kind);
     }
 
-    /// Cuts `pages` pages that start at a multiple of `align` pages out of a taken run.
-    fn cut_aligned(&mut self, run: &'static Span, pages: usize, align: usize) -> &'static Span {
+    /// Cuts `pages` pages that start at a multiple of `align` pages out of a taken run that has
+    /// them; the rest goes to the bins as `kind`.
+    fn cut_aligned(
+        &mut self,
+        run: &'static Span,
+        pages: usize,
+        align: usize,
+        kind: State,
+    ) -> &'static Span {
         let first = ZONE.address(run.page.get());
         let lost = (align::up(first, align * PAGE).unwrap_or(first) - first) / PAGE;
         let mut run = run;
@@ -256,10 +304,10 @@ impl Runs {
             body.used.set(run.used.get().min(body.pages.get()));
             run.pages.set(lost as u32);
             run.used.set(run.used.get().min(lost as u32));
-            self.insert(run, State::Free);
+            self.insert(run, kind);
             run = body;
         }
-        self.cut(run, pages as u32, State::Free);
+        self.cut(run, pages as u32, kind);
         run
     }
 
@@ -267,7 +315,27 @@ impl Runs {
     fn fit(&mut self, pages: usize, align: usize) -> Option<&'static Span> {
         let run = self.free.find(pages + align - 1)?;
         self.take(run);
-        Some(self.cut_aligned(run, pages, align))
+        Some(self.cut_aligned(run, pages, align, State::Free))
+    }
+
+    /// Takes the free run that ends where `hole` starts, where any start will do.
+    fn take_before(&mut self, hole: &Span, align: usize) -> Option<&'static Span> {
+        let before = self.neighbour(hole.page.get(), State::Free, true);
+        let before = before.filter(|_| align == 1)?;
+        self.take(before);
+        Some(before)
+    }
+
+    /// Undoes the taking of a free run and of a hole, which may be empty.
+    fn put_back(&mut self, before: Option<&'static Span>, hole: &'static Span) {
+        if let Some(before) = before {
+            self.insert(before, State::Free);
+        }
+        if hole.pages.get() == 0 {
+            self.drop_span(hole);
+        } else {
+            self.insert(hole, State::Hole);
+        }
     }
 
     fn count_mapped(&mut self, pages: usize) {
@@ -283,12 +351,11 @@ pub fn allocate(pages: usize, align: usize) -> Option<&'static Span> {
         return Some(run);
     }
     let _grow = POOL.grow.lock();
-    loop {
-        if let Some(run) = lock_with_spans_growing()?.fit(pages, align) {
-            return Some(run);
-        }
-        grow(pages + align - 1)?;
+    // Another thread may have grown the heap meanwhile.
+    if let Some(run) = lock_with_spans_growing()?.fit(pages, align) {
+        return Some(run);
     }
+    grow(pages, align)
 }
 
 /// [`lock_with_spans`] for a caller that holds the grow lock.
@@ -303,47 +370,136 @@ fn lock_with_spans_growing() -> Option<Locked> {
     }
 }
 
-/// Maps memory so that a free run of `need` pages is there, in a hole or at the limit; `None` when
-/// out of memory. Under the grow lock.
-fn grow(need: usize) -> Option<()> {
+/// Maps memory for a run as [`allocate`] returns it, in a hole or at the limit; `None` when out
+/// of memory. Under the grow lock.
+fn grow(pages: usize, align: usize) -> Option<&'static Span> {
+    // The kernel's pages may be larger than the heap's: holes start and end at theirs.
+    let align = align.max(if align > 1 { unit() } else { 1 });
     let mut pool = lock_with_spans_growing()?;
-    let step = step(pool.mapped);
-    let hole = pool.holes.find(need);
-    let start = hole.map_or((ZONE.limit() / PAGE) as u32, |hole| hole.page.get());
-    // A free run that ends where the new pages start is part of what is needed.
-    let before = pool
-        .neighbour(start, State::Free, true)
-        .map_or(0, |run| run.pages.get() as usize);
-    let least = need - before.min(need - 1);
-    let Some(hole) = hole else {
+    if let Some(hole) = pool.holes.find(pages + align - 1) {
+        pool.take(hole);
+        let before = pool.take_before(hole, align);
+        if let Ok(run) = open(pool, before, hole, pages, align) {
+            return Some(run);
+        }
+    } else {
         drop(pool);
-        return grow_top(least, need, step);
-    };
-    pool.take(hole);
-    drop(pool);
-    let mut count = least.max(step).min(hole.pages.get() as usize);
-    let opened = ZONE.reopen(hole.page.get(), count).or_else(|_| {
-        count = least;
-        ZONE.reopen(hole.page.get(), count)
-    });
-    let mut pool = lock_with_spans_growing()?;
-    match opened {
-        Ok(()) => {
-            pool.cut(hole, count as u32, State::Hole);
-            pool.count_mapped(count);
-            pool.insert(hole, State::Free);
-            Some(())
-        }
-        // Somebody else mapped into the hole: its addresses are lost to us.
-        Err(error) if error.0 == libc::EEXIST => {
-            drop(pool);
-            grow_top(need, need, step)
-        }
-        Err(_) => {
-            pool.insert(hole, State::Hole);
-            None
+    }
+    // Also if the hole failed since it would be one mapping more than the process may have: what
+    // is mapped at the limit merges with what is mapped below.
+    let mut skip = 0;
+    for _ in 0..OBSTACLES {
+        ZONE.extend(skip).ok()?;
+        match grow_top(pages, align) {
+            Ok(run) => return Some(run),
+            Err(Errno(libc::EEXIST)) => skip = skip * 2 + UNMAP_LEAST,
+            Err(_) => return None,
         }
     }
+    None
+}
+
+/// [`grow`] at the limit; `EEXIST` if somebody else has mapped memory there.
+fn grow_top(pages: usize, align: usize) -> Result<&'static Span> {
+    let mut pool = lock_with_spans_growing().ok_or(Errno(libc::ENOMEM))?;
+    let limit = (ZONE.limit() / PAGE) as u32;
+    let hole = match pool.neighbour(limit, State::Hole, true) {
+        Some(hole) => {
+            pool.take(hole);
+            hole
+        }
+        None => pool.new_span(limit, 0, State::Taken),
+    };
+    hole.used.set(0);
+    let before = pool.take_before(hole, align);
+    let have = hole.pages.get() as usize + before.map_or(0, |run| run.pages.get() as usize);
+    let least = whole(pages + align - 1).saturating_sub(have);
+    let mut more = least;
+    if align == 1 {
+        more = more.max(step(pool.mapped));
+    }
+    drop(pool);
+    let extended = ZONE.extend(more).or_else(|_| {
+        more = least;
+        ZONE.extend(more)
+    });
+    let mut pool = lock_with_spans_growing().unwrap_or_else(lock);
+    if let Err(error) = extended {
+        pool.put_back(before, hole);
+        return Err(error);
+    }
+    hole.pages.set(hole.pages.get() + more as u32);
+    open(pool, before, hole, pages, align)
+}
+
+/// Maps the start of a taken hole and cuts a run as [`allocate`] returns it from that and the
+/// taken free run `before` it; puts both back on failure. Under the grow lock.
+///
+/// If somebody else has mapped memory into the hole (`EEXIST`), its addresses are lost to us.
+fn open(
+    mut pool: Locked,
+    before: Option<&'static Span>,
+    mut hole: &'static Span,
+    pages: usize,
+    align: usize,
+) -> Result<&'static Span> {
+    let have = before.map_or(0, |run| run.pages.get() as usize);
+    if let Some(before) = before
+        && have >= pages
+    {
+        // Another thread's free made it long enough.
+        pool.put_back(None, hole);
+        pool.cut(before, pages as u32, State::Free);
+        return Ok(before);
+    }
+    if align > 1 {
+        hole = pool.cut_aligned(hole, whole(pages), align, State::Hole);
+    }
+    let least = whole(pages - have);
+    let wanted = least.max(if align == 1 { step(pool.mapped) } else { 0 });
+    pool.cut(
+        hole,
+        wanted.min(hole.pages.get() as usize) as u32,
+        State::Hole,
+    );
+    drop(pool);
+    let mut opened = ZONE.reopen(hole.page.get(), hole.pages.get() as usize);
+    let mut pool = lock_with_spans_growing().unwrap_or_else(lock);
+    if opened.is_err() && hole.pages.get() as usize > least {
+        pool.cut(hole, least as u32, State::Hole);
+        drop(pool);
+        opened = ZONE.reopen(hole.page.get(), hole.pages.get() as usize);
+        pool = lock_with_spans_growing().unwrap_or_else(lock);
+    }
+    match opened {
+        Ok(()) => {
+            pool.count_mapped(hole.pages.get() as usize);
+            if let Some(before) = before {
+                pool.join(hole, before.page.get(), before);
+            }
+            pool.cut(hole, pages as u32, State::Free);
+            Ok(hole)
+        }
+        Err(Errno(libc::EEXIST)) => {
+            hole.pages.set(0);
+            pool.put_back(before, hole);
+            opened.map(|()| hole)
+        }
+        Err(error) => {
+            pool.put_back(before, hole);
+            Err(error)
+        }
+    }
+}
+
+/// How many pages of the heap one page of the kernel's is.
+fn unit() -> usize {
+    align::page_size() / PAGE
+}
+
+/// `pages`, rounded up to whole pages of the kernel's.
+fn whole(pages: usize) -> usize {
+    pages.next_multiple_of(unit())
 }
 
 /// Pages to open at least when the heap grows, to save system calls. In a locked process every
@@ -354,35 +510,6 @@ fn step(mapped: usize) -> usize {
     } else {
         (mapped / 8).clamp(16, 1024)
     }
-}
-
-/// Maps `least` pages at the limit, or `step` where they are to be had; `whole` if an obstacle
-/// keeps them from touching the pages below.
-fn grow_top(least: usize, whole: usize, step: usize) -> Option<()> {
-    let end = (ZONE.limit() / PAGE) as u32;
-    let mut count = least.max(step);
-    let first = ZONE
-        .grow(count)
-        .or_else(|_| {
-            count = least;
-            ZONE.grow(count)
-        })
-        .ok()?;
-    add(first, count)?;
-    if first != end && count < whole {
-        add(ZONE.grow(whole - count).ok()?, whole - count)?;
-    }
-    Some(())
-}
-
-/// Puts pages that were just mapped into the bins.
-fn add(first: u32, count: usize) -> Option<()> {
-    let mut pool = lock_with_spans_growing()?;
-    pool.count_mapped(count);
-    let run = pool.new_span(first, count as u32, State::Taken);
-    run.used.set(0);
-    pool.insert(run, State::Free);
-    Some(())
 }
 
 /// Gives a run back.
@@ -396,13 +523,14 @@ pub fn free(run: &'static Span) {
             pool.take(run);
             run
         });
-        (purge, pool.decay_due())
+        pool.decay();
+        (purge, pool.idle > 0)
     };
     if let Some(run) = purge {
         give_back(run);
     }
-    if idle > 0 {
-        give_back_idle(idle);
+    if idle {
+        give_back_idle();
     }
 }
 
@@ -435,66 +563,70 @@ impl Runs {
         self.dirty > retain
     }
 
-    /// Dirty pages that nobody has needed for [`DECAY_MS`], to be given back now.
-    fn decay_due(&mut self) -> usize {
+    /// Notes how many dirty pages nobody has needed for [`DECAY_MS`].
+    fn decay(&mut self) {
         if self.dirty < DECAY_LEAST || TRIM_THRESHOLD.load(Relaxed) != 0 || memlock::future() {
-            return 0;
+            return;
         }
         let now = sys::coarse_ms();
         if now.wrapping_sub(self.decayed) < DECAY_MS {
-            return 0;
+            return;
         }
         let idle = self.dirty_low;
         self.decayed = now;
         self.dirty_low = self.dirty;
-        if idle < DECAY_LEAST { 0 } else { idle }
+        self.idle = if idle < DECAY_LEAST { 0 } else { idle };
+    }
+
+    /// Takes the run that has been free for the longest time, of those with [`PURGE_LEAST`] dirty
+    /// pages if there is one, and else, if `any`, of those with fewer.
+    fn take_oldest(&mut self, any: bool) -> Option<&'static Span> {
+        let short = self.short.oldest().filter(|_| any);
+        let run = self.long.oldest().or(short)?;
+        self.take(run);
+        Some(run)
     }
 }
 
-/// Gives dirty free runs back until `pages` of them have gone.
-fn give_back_idle(mut pages: usize) {
-    while pages > 0 {
+/// Gives back some of the pages that nobody needed.
+fn give_back_idle() {
+    for _ in 0..IDLE_PER_FREE {
         let run = {
             let mut pool = lock();
-            let Some(run) = pool
-                .free
-                .search(|run| run.used.get() as usize >= PURGE_LEAST)
-            else {
+            if pool.idle == 0 {
+                return;
+            }
+            let Some(run) = pool.take_oldest(false) else {
+                pool.idle = 0;
                 return;
             };
-            pool.take(run);
+            pool.idle = pool.idle.saturating_sub(run.used.get() as usize);
             run
         };
-        pages = pages.saturating_sub(run.used.get() as usize);
         if !give_back(run) {
-            return;
+            lock().idle = 0;
         }
     }
 }
 
 /// Sends the pages of a taken run back to the kernel and the run to the bins; whether they went.
 ///
-/// Locked pages are unmapped: a page dropped from under a lock would fault when it is used again,
-/// while pages that are mapped anew come populated.
+/// Locked pages are refused by the kernel here, and rightly: a page dropped from under a lock
+/// would fault when it is used again, while pages that are mapped anew come populated.
 fn give_back(run: &'static Span) -> bool {
-    let (addr, len) = (
-        ZONE.address(run.page.get()),
-        run.pages.get() as usize * PAGE,
-    );
-    let page = align::page_size();
-    if !addr.is_multiple_of(page) || !len.is_multiple_of(page) {
-        lock().insert(run, State::Free);
-        return false;
+    let (first, pages) = (run.page.get() as usize, run.pages.get() as usize);
+    if pages >= UNMAP_LEAST {
+        return unmap(run);
     }
-    let keep_mapped = len < UNMAP_LEAST * PAGE && !memlock::future();
+    let whole = first.is_multiple_of(unit()) && pages.is_multiple_of(unit());
+    let (addr, len) = (ZONE.address(run.page.get()), pages * PAGE);
     // SAFETY: the run is taken, so its pages are ours and dead.
-    let dropped = keep_mapped && unsafe { sys::advise(addr, len, libc::MADV_DONTNEED) }.is_ok();
-    if dropped {
+    let gone = whole && unsafe { sys::advise(addr, len, libc::MADV_DONTNEED) }.is_ok();
+    if gone {
         run.used.set(0);
-        lock().insert(run, State::Free);
-        return true;
     }
-    unmap(run)
+    lock().insert(run, State::Free);
+    gone
 }
 
 /// Unmaps a taken run and puts it into the bins as a hole; as a free run if the kernel refuses.
@@ -511,44 +643,71 @@ fn unmap(run: &'static Span) -> bool {
     gone
 }
 
-/// Gives back the dirty pages of every free run but `pad` bytes of them; whether any went.
+/// Gives back the pages of every free run but `pad` bytes of them; whether any went.
 pub fn trim(pad: usize) -> bool {
+    if memlock::future() {
+        return unmap_longest(1, pad);
+    }
     let mut any = false;
     loop {
         let run = {
             let mut pool = lock();
-            if pool.dirty * PAGE <= pad {
-                return any;
-            }
-            let Some(run) = pool.free.search(|run| run.used.get() > 0) else {
+            let more = pool.dirty * PAGE > pad;
+            more.then(|| pool.take_oldest(true)).flatten()
+        };
+        // A run that the kernel keeps would be found again.
+        if !run.is_some_and(give_back) {
+            return unmap_longest(UNMAP_LEAST, pad) || any;
+        }
+        any = true;
+    }
+}
+
+/// Unmaps free runs of at least `least` pages, the longest first, until `pad` bytes are free or
+/// there are [`HOLES_MOST`] holes (and then those from [`UNMAP_LEAST`] on); whether any went.
+fn unmap_longest(least: usize, pad: usize) -> bool {
+    let mut any = false;
+    loop {
+        let run = {
+            let mut pool = lock();
+            let least = if pool.holes.count() < HOLES_MOST {
+                least
+            } else {
+                UNMAP_LEAST
+            };
+            let over = pool.free.pages().saturating_sub(pad.div_ceil(PAGE));
+            let Some(run) = pool.free.longest() else {
                 return any;
             };
+            let len = over.min(run.pages.get() as usize) / unit() * unit();
+            if len < least {
+                return any;
+            }
             pool.take(run);
+            pool.cut(run, len as u32, State::Free);
             run
         };
-        // A run that the kernel keeps would be found again at once.
-        if !give_back(run) {
+        if !unmap(run) {
             return any;
         }
         any = true;
     }
 }
 
-/// Unmaps the free pages at the end of the heap, so that `mlockall` is not charged for them.
-pub fn trim_top() {
+/// Unmaps what is free, so that `mlockall` neither locks nor is charged for it; all of it at the
+/// end of the heap, elsewhere what is worth a system call.
+pub fn trim_idle() {
     if TRIM_THRESHOLD.load(Relaxed) == usize::MAX {
         return;
     }
     let end = (ZONE.limit() / PAGE) as u32;
-    let run = {
+    let top = {
         let mut pool = lock();
-        let Some(run) = pool.neighbour(end, State::Free, true) else {
-            return;
-        };
-        pool.take(run);
-        run
+        let top = pool.neighbour(end, State::Free, true);
+        top.inspect(|run| pool.take(run))
     };
-    unmap(run);
+    top.map(unmap);
+    unmap_longest(PURGE_LEAST, 0);
 }
 
 /// Makes a large block's run `pages` long without moving it; whether that worked.
@@ -607,14 +766,25 @@ fn grow_in_place(run: &'static Span, least: u32) -> bool {
 
 fn grow_by(run: &'static Span, more: u32) -> bool {
     let _grow = POOL.grow.lock();
+    let more = whole(more as usize) as u32;
     let end = run.end();
-    if end as usize * PAGE == ZONE.limit() && ZONE.extend(more as usize).is_ok() {
-        let _ = add_hole(end, more);
-    }
     let hole = {
         let Some(mut pool) = lock_with_spans_growing() else {
             return false;
         };
+        let hole = pool.neighbour(end, State::Hole, false);
+        let have = hole.map_or(0, |hole| hole.pages.get());
+        if have < more && (end + have) as usize * PAGE == ZONE.limit() {
+            drop(pool);
+            let first = ZONE.extend((more - have) as usize);
+            if first.is_err() || add_hole(end + have, more - have).is_none() {
+                return false;
+            }
+            let Some(again) = lock_with_spans_growing() else {
+                return false;
+            };
+            pool = again;
+        }
         let Some(hole) = pool.neighbour(end, State::Hole, false) else {
             return false;
         };
@@ -625,6 +795,7 @@ fn grow_by(run: &'static Span, more: u32) -> bool {
         pool.cut(hole, more, State::Hole);
         hole
     };
+    let more = hole.pages.get();
     // A block that was moved keeps the kernel's mapping it had, with which what is mapped beside
     // it does not merge. Growing that mapping keeps it one, so that it can be moved again.
     let (addr, old) = (ZONE.address(run.page.get()), run.pages.get() as usize);
@@ -688,10 +859,8 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
         hole
     };
     let (from, to) = (ZONE.address(run.page.get()), ZONE.address(hole.page.get()));
-    // The kernel replaces what is at the target, so make sure that it is ours first.
-    let mine = sys::map_new_at(to, room * PAGE, sys::Prot::NONE, libc::MAP_NORESERVE);
-    let moved = mine.and_then(|()| {
-        // SAFETY: the block's owner gave us its run, and the target was just reserved by us.
+    let moved = reserve(to, room * PAGE).and_then(|()| {
+        // SAFETY: the block's owner gave us its run, and the target is ours and empty.
         let moved = unsafe {
             sys::remap(from, old * PAGE, room * PAGE, Some(to)).or_else(|_| {
                 // The run lies in several mappings of the kernel's. Those can be moved, from
@@ -701,7 +870,7 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
             })
         };
         if moved.is_err() {
-            // SAFETY: the reserve is ours and empty; a failed mremap may have unmapped it already.
+            // SAFETY: the target is ours and empty; a failed mremap may have unmapped it already.
             let _ = unsafe { sys::unmap(to, room * PAGE) };
         }
         moved
@@ -716,6 +885,27 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
     run.used.set(0);
     pool.insert(run, State::Hole);
     Some(hole)
+}
+
+/// Makes sure that nobody else has mapped memory into a hole of ours, since `mremap` replaces what
+/// is at its target: by mapping it, which keeps it so.
+///
+/// Where the old and the new block together pass the limit of address space (`RLIMIT_AS`), the hole
+/// is looked at part by part instead; then only a thread that maps at an address of its own choice
+/// in this very moment can be overlooked.
+fn reserve(at: usize, len: usize) -> Result<()> {
+    let map = |at, len| sys::map_new_at(at, len, sys::Prot::NONE, libc::MAP_NORESERVE);
+    let all = map(at, len);
+    if all != Err(Errno(libc::ENOMEM)) {
+        return all;
+    }
+    let part = unit() * UNMAP_LEAST * PAGE;
+    (at..at + len).step_by(part).try_for_each(|start| {
+        let len = part.min(at + len - start);
+        map(start, len)?;
+        // SAFETY: just mapped here.
+        unsafe { sys::unmap(start, len) }
+    })
 }
 
 /// `mallopt(M_TRIM_THRESHOLD)`: bytes of free memory to keep, `usize::MAX` for all.

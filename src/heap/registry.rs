@@ -7,7 +7,7 @@
 //! Invariant: an arena is owned by at most one thread; arenas without one are in the abandoned
 //! list, guarded by the registry's lock, or were torn by a fork and are never used again.
 
-use super::{arena::Arena, block::Block, span::Span};
+use super::{arena::Arena, block::Block, span::Span, zone::ZONE};
 use crate::{
     arch,
     atomic::PlainPtr,
@@ -150,7 +150,7 @@ pub fn send_one(home: &'static Arena, block: Block) {
 /// The arena that a span in use belongs to.
 pub fn home_of(span: &Span) -> &'static Arena {
     // SAFETY: a span that holds blocks in use names its arena, and arenas stay mapped.
-    unsafe { &*(span.home.get() as *const Arena) }
+    unsafe { &*(ZONE.address(span.home.get()) as *const Arena) }
 }
 
 /// Tidies the arenas that no thread owns.

@@ -4,6 +4,7 @@
 //! it is to write it follows from its state: the pool's lock for `Free`, `Hole` and `Unused`, the
 //! arena at `home` for small spans, the caller that holds the run for the rest.
 
+use super::class;
 use crate::atomic::{Plain32, PlainSize};
 
 /// Index of a span in the span table; zero is the span that stands for "none".
@@ -73,24 +74,24 @@ pub const DETACHED: usize = 1;
 pub struct Span {
     /// Address of the arena whose thread may free into this span by the fast road.
     pub owner: PlainSize,
-    /// Address of the first free block, or zero.
+    /// Address of the first free block, or zero. In the pool: see [`Span::ages`].
     pub free: PlainSize,
     /// [`super::class::divisor_magic`] of the block size.
     pub magic: PlainSize,
+    /// What marks the free blocks of this span since its blocks were last carved.
+    pub key: PlainSize,
     /// First page, counted from the start of the zone.
     pub page: Plain32,
     /// Bytes from the start that have been carved into blocks.
     pub carved: Plain32,
     /// Blocks handed out (see [`State`] for the exceptions).
     pub used: Plain32,
-    /// Bytes of a block.
-    pub size: Plain32,
-    /// Address of the arena that the span belongs to.
-    pub home: PlainSize,
+    /// First page of the arena that the span belongs to.
+    pub home: Plain32,
     pub pages: Plain32,
     pub next: Plain32,
     pub prev: Plain32,
-    /// State in the low byte, class in the next.
+    /// State in the low byte, class in the next, bytes of a block above.
     kind: Plain32,
 }
 
@@ -100,15 +101,39 @@ impl Span {
     }
 
     pub fn class(&self) -> usize {
-        (self.kind.get() >> 8) as usize
+        (self.kind.get() >> 8 & 0xff) as usize
+    }
+
+    /// Bytes of a block of a small span.
+    pub fn size(&self) -> usize {
+        (self.kind.get() >> 16) as usize
     }
 
     pub fn set_state(&self, state: State) {
         self.kind.set(self.kind.get() & !0xff | state as u32);
     }
 
-    pub fn set_kind(&self, state: State, class: usize) {
-        self.kind.set((class as u32) << 8 | state as u32);
+    /// Forgets the class.
+    pub fn reset(&self, state: State) {
+        self.kind.set(state as u32);
+    }
+
+    /// Makes it a span of blocks of `class`.
+    pub fn set_class(&self, state: State, class: usize) {
+        let size = class::size_of(class) as u32;
+        self.kind
+            .set(size << 16 | (class as u32) << 8 | state as u32);
+    }
+
+    /// The neighbours in the pool's list of runs by age: the older and the younger one.
+    pub fn ages(&self) -> (u32, u32) {
+        let both = self.free.get() as u64;
+        (both as u32, (both >> 32) as u32)
+    }
+
+    pub fn set_ages(&self, older: u32, younger: u32) {
+        self.free
+            .set(((younger as u64) << 32 | older as u64) as usize);
     }
 
     /// Whether a carved block of a span of small blocks starts `within` bytes from its start.
@@ -131,6 +156,18 @@ mod tests {
     #[test]
     fn a_span_is_one_cache_line() {
         assert_eq!(size_of::<Span>(), 64);
+    }
+
+    #[test]
+    fn a_span_remembers_class_and_block_size() {
+        // SAFETY: all-zero bytes are a valid span.
+        let span: Span = unsafe { core::mem::zeroed() };
+        for class in 0..class::CLASSES {
+            span.set_class(State::Partial, class);
+            span.set_state(State::Current);
+            assert_eq!(span.state(), State::Current);
+            assert_eq!((span.class(), span.size()), (class, class::size_of(class)));
+        }
     }
 
     #[test]

@@ -23,8 +23,6 @@ use crate::{
 /// Bytes of the map and the table that are mapped at a time.
 const MAP_STEP: usize = 4 << 10;
 const TABLE_STEP: usize = 8 << 10;
-/// How many obstacles above the limit are stepped over before growing fails.
-const OBSTACLES: usize = 64;
 
 pub struct Zone {
     base: PlainSize,
@@ -139,31 +137,8 @@ impl Zone {
         Err(Errno(libc::ENOMEM))
     }
 
-    /// Maps `pages` more pages of heap at the limit and returns the first. Under the grow lock.
-    ///
-    /// Somebody else's mapping there is stepped over, and its pages are never used.
-    pub fn grow(&self, pages: usize) -> Result<u32> {
-        let len = pages * PAGE;
-        let mut skip = 0;
-        for _ in 0..OBSTACLES {
-            let start = self.limit() + skip;
-            if start + len > self.most.get() {
-                break;
-            }
-            self.grow_map((start + len) / PAGE)?;
-            match sys::map_new_at(self.base.get() + start, len, Prot::RW, 0) {
-                Ok(()) => {
-                    self.limit.set(start + len);
-                    return Ok((start / PAGE) as u32);
-                }
-                Err(Errno(libc::EEXIST)) => skip = skip * 2 + (1 << 20),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(Errno(libc::ENOMEM))
-    }
-
-    /// Adds `pages` pages of addresses without memory at the limit. Under the grow lock.
+    /// Adds `pages` pages of addresses without memory at the limit and returns the first. Under
+    /// the grow lock.
     pub fn extend(&self, pages: usize) -> Result<u32> {
         let start = self.limit();
         if start + pages * PAGE > self.most.get() {
@@ -174,7 +149,8 @@ impl Zone {
         Ok((start / PAGE) as u32)
     }
 
-    /// Maps the hole `[page, page + pages)` again. Under the grow lock.
+    /// Maps the hole `[page, page + pages)`; `EEXIST` if somebody else has mapped memory there.
+    /// Under the grow lock.
     pub fn reopen(&self, page: u32, pages: usize) -> Result<()> {
         sys::map_new_at(self.address(page), pages * PAGE, Prot::RW, 0)
     }
