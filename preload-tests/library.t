@@ -90,6 +90,10 @@ if [ "$(uname -m)" = x86_64 ]; then
       "$(grep -E '\<lock\>|\<xchg\>.*\(|\<mfence\>' <<<"$text")"
     check "a thread's own $name calls nothing and needs no frame" "$(grep -E '\<call\>|\<sub +.*,%rsp|\<push\>' <<<"$text")"
   done
+  # The fast road is the one on which no jump is taken.
+  steps=$(for name in malloc free; do code $name | awk 'NF > 1 { print } /\<ret\>/ { exit }'; done | wc -l)
+  check "a thread's own malloc and free are at most 45 instructions" \
+    "$([ "$steps" -gt 20 ] && [ "$steps" -le 45 ] || echo "$steps")"
   # Handlers on 8 KiB stacks and threads on 16 KiB ones use the heap and start threads.
   check "the heap and the exports need little stack" "$(
     objdump -d --no-show-raw-insn "$library" | awk '

@@ -16,6 +16,16 @@ macro_rules! plain {
             pub fn get(&self) -> $value {
                 self.0.load(Relaxed)
             }
+            /// [`Plain::get`] in the one thread that writes: a plain load, which the compiler may
+            /// make part of another instruction.
+            ///
+            /// # Safety
+            /// No other thread may write the word meanwhile.
+            #[inline(always)]
+            pub unsafe fn own(&self) -> $value {
+                // SAFETY: only loads run beside this one.
+                unsafe { *self.0.as_ptr() }
+            }
             #[inline(always)]
             pub fn set(&self, value: $value) {
                 self.0.store(value, Relaxed)
@@ -32,6 +42,12 @@ impl Plain<AtomicUsize> {
     }
 }
 
+impl Plain<AtomicU32> {
+    pub const fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+}
+
 impl<T> Plain<AtomicPtr<T>> {
     pub const fn new(value: *mut T) -> Self {
         Self(AtomicPtr::new(value))
@@ -39,6 +55,13 @@ impl<T> Plain<AtomicPtr<T>> {
     #[inline(always)]
     pub fn get(&self) -> *mut T {
         self.0.load(Relaxed)
+    }
+    /// # Safety
+    /// No other thread may write the word meanwhile.
+    #[inline(always)]
+    pub unsafe fn own(&self) -> *mut T {
+        // SAFETY: only loads run beside this one.
+        unsafe { *self.0.as_ptr() }
     }
     #[inline(always)]
     pub fn set(&self, value: *mut T) {

@@ -27,7 +27,6 @@ mod tests;
 mod zone;
 
 use crate::{arch, fatal::fatal, line::Line, lock::Lock};
-use arena::Arena;
 use block::Block;
 use class::{MAX_DIRECT, MAX_SMALL, PAGE};
 use core::ptr;
@@ -41,12 +40,13 @@ const MOST: usize = isize::MAX as usize;
 /// at the moment.
 #[inline(always)]
 pub fn allocate_fast(size: usize) -> Option<*mut u8> {
-    let arena = arch::arena_word() as *const Arena;
-    if size > MAX_DIRECT || arena.is_null() {
+    if size > MAX_DIRECT {
         return None;
     }
-    // SAFETY: the arena word is zero or an arena's address, and its table names spans.
-    let span = unsafe { &*(&(*arena).direct)[class::direct_index(size)].get() };
+    let arena = arch::arena_word() as *const arena::Front;
+    // SAFETY: the arena word is the address of an arena, of which only the front may be there
+    // (`NO_ARENA`), and its table names spans.
+    let span = unsafe { &*(*arena).direct[class::direct_index(size)].get() };
     arena::pop(span).map(|address| address as *mut u8)
 }
 
@@ -134,18 +134,23 @@ pub fn allocate_aligned(align: usize, size: usize) -> *mut u8 {
 /// reported and ends the process where it can be told.
 #[inline(always)]
 pub unsafe fn free(block: *mut u8) {
-    let offset = ZONE.offset(block as usize);
-    if offset < ZONE.limit() {
-        // SAFETY: below the limit.
-        let span = unsafe { ZONE.span_at(offset) };
-        if span.owner.get() == arch::arena_word() {
-            let within = offset.wrapping_sub(span.page.get() as usize * PAGE);
-            // SAFETY: checked below before it is used as one: the start of a carved block.
-            let free = unsafe { Block::new(block as usize) };
-            if span.starts_block(within) && free.mark_unless_marked(span.key.get()) {
-                if arena::push(span, free) == 0 {
-                    // SAFETY: the owner of a span is an arena, and arenas stay mapped.
-                    unsafe { &*(span.owner.get() as *const Arena) }.retire(span);
+    let word = arch::arena_word();
+    let address = block as usize;
+    // SAFETY: the arena word is the address of an arena, of which only the front may be there
+    // (`NO_ARENA`).
+    let view = unsafe { &(*(word as *const arena::Front)).view };
+    // SAFETY: this thread alone writes its arena's view.
+    if let Some(offset) = unsafe { view.offset(address) } {
+        // SAFETY: an offset of this view, which this thread alone writes.
+        let span = unsafe { view.span_at(offset) };
+        // SAFETY: the arena is this thread's, so the span is.
+        if span.owner.get() == word && unsafe { span.starts_own_block(address) } {
+            // SAFETY: the start of a carved block, which is the caller's to give, of our span.
+            let (free, key) = unsafe { (Block::new(address), span.key.own()) };
+            if free.mark_unless_marked(key) {
+                // SAFETY: the span is ours.
+                if unsafe { arena::push_own(span, free) } == 0 {
+                    arena::retire(span);
                 }
                 return;
             }
@@ -179,12 +184,14 @@ unsafe fn free_slow(block: *mut u8) {
     let home = registry::home_of(span);
     match registry::own() {
         Some(own) if ptr::eq(own.arena, home) => {
+            // That the block came here may be since the arena's view is too old.
+            own.arena.refresh();
             if span.state() == State::Full {
                 own.arena.free_into_full(span, free);
             } else {
                 // The late arena's spans take this road whatever their state.
                 if arena::push(span, free) == 0 {
-                    own.arena.retire(span);
+                    arena::retire(span);
                 }
             }
         }
@@ -210,11 +217,12 @@ fn lookup(address: usize, function: &str) -> Option<&'static Span> {
     }
     // SAFETY: below the limit.
     let span = unsafe { ZONE.span_at(offset) };
-    let within = offset.wrapping_sub(span.page.get() as usize * PAGE);
-    let state = span.state();
+    let (state, page) = (span.state(), (offset / PAGE) as u32);
     let valid = match state {
-        State::Large => within == 0,
-        _ if state.is_small() => span.starts_block(within),
+        State::Large => address == ZONE.address(span.page.get()),
+        _ if state.is_small() => {
+            (span.page.get()..span.end()).contains(&page) && span.starts_block(address)
+        }
         _ => false,
     };
     if !valid {
@@ -312,7 +320,8 @@ pub struct Stats {
     pub large_blocks: usize,
 }
 
-/// Counts everything, while other threads go on.
+/// Counts everything, while other threads go on: as in glibc, some of what these threads keep for
+/// themselves counts as handed out.
 pub fn stats() -> Stats {
     let totals = pool::totals();
     let mut stats = Stats {
@@ -335,9 +344,15 @@ pub fn stats() -> Stats {
                 stats.large_blocks += 1;
             }
             state if state.is_small() => {
-                let extra = u32::from(state == State::Current);
-                let blocks = span.used.get().wrapping_sub(extra) as usize;
-                stats.in_use += blocks * span.size();
+                // What is free in the current spans of other threads only these can count.
+                let blocks = if state != State::Current {
+                    span.used.get()
+                } else if span.owner.get() == arch::arena_word() {
+                    span.in_use()
+                } else {
+                    span.carved() as u32
+                };
+                stats.in_use += blocks as usize * span.size();
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! aarch64: thread-local words through `tpidr_el0`, system calls through `svc`.
 
-use core::arch::{asm, global_asm};
+use core::arch::asm;
 
 /// Least room that glibc wants on a stack beside the static TLS (MINIMAL_REST_STACK).
 pub const LEAST_ROOM: usize = 2048;
@@ -12,21 +12,29 @@ pub const LEAST_GUARD: usize = 65536;
 /// Whether objects that say nothing about it need an executable stack (DEFAULT_STACK_PERMS).
 pub const STACK_EXECUTABLE_BY_DEFAULT: bool = false;
 
-global_asm!(
-    ".section .tbss.libfix,\"awT\",@nobits",
-    ".balign 16",
-    ".globl libfix_arena_word",
-    ".hidden libfix_arena_word",
-    ".type libfix_arena_word, %tls_object",
-    ".size libfix_arena_word, 8",
-    "libfix_arena_word: .zero 8",
-    ".globl libfix_record_word",
-    ".hidden libfix_record_word",
-    ".type libfix_record_word, %tls_object",
-    ".size libfix_record_word, 8",
-    "libfix_record_word: .zero 8",
-    ".text",
-);
+/// Defines the thread-local words (once); the arena word of every thread starts as the address of
+/// the static `$first`.
+macro_rules! define_thread_words {
+    ($first:path) => {
+        core::arch::global_asm!(
+            ".section .tdata.libfix,\"awT\",%progbits",
+            ".balign 16",
+            ".globl libfix_arena_word",
+            ".hidden libfix_arena_word",
+            ".type libfix_arena_word, %tls_object",
+            ".size libfix_arena_word, 8",
+            "libfix_arena_word: .xword {first}",
+            ".globl libfix_record_word",
+            ".hidden libfix_record_word",
+            ".type libfix_record_word, %tls_object",
+            ".size libfix_record_word, 8",
+            "libfix_record_word: .xword 0",
+            ".text",
+            first = sym $first,
+        );
+    };
+}
+pub(crate) use define_thread_words;
 
 /// The arena word of the running thread.
 #[inline(always)]

@@ -15,8 +15,8 @@ use super::{
     class::{self, CLASSES, DIRECT, MAX_DIRECT, PAGE},
     outbox::Outbox,
     pool, registry,
-    span::{DETACHED, Span, SpanId, State},
-    zone::ZONE,
+    span::{CURRENT_USED, DETACHED, Span, SpanId, State},
+    zone::{View, ZONE},
 };
 use crate::{
     atomic::{HintFlag, Plain32, PlainPtr},
@@ -49,10 +49,27 @@ struct Inbox {
     have_fastchunks: HintFlag,
 }
 
+/// What the fast roads read of an arena.
 #[repr(C, align(64))]
-pub struct Arena {
+pub struct Front {
+    pub view: View,
     /// The current span for each multiple of 16 bytes up to [`MAX_DIRECT`].
     pub direct: [PlainPtr<Span>; DIRECT],
+}
+
+/// What stands for a current span where there is none: it has nothing free.
+static NONE: Span = Span::none();
+const NO_SPAN: *mut Span = &raw const NONE as *mut Span;
+
+/// What stands for an arena in a thread that has none.
+pub static NO_ARENA: Front = Front {
+    view: View::none(),
+    direct: [const { PlainPtr::new(NO_SPAN) }; DIRECT],
+};
+
+#[repr(C, align(64))]
+pub struct Arena {
+    front: Front,
     /// The current span of each class.
     current: [PlainPtr<Span>; CLASSES],
     /// Heads of the partial lists.
@@ -107,23 +124,24 @@ impl Arena {
         let run = pool::allocate(size_of::<Self>().div_ceil(PAGE), 1)?;
         run.reset(State::Own);
         let address = ZONE.address(run.page.get()) as *mut Self;
-        let none = ZONE.span(SpanId::NONE) as *const Span as *mut Span;
         // SAFETY: the run is ours, large enough, page aligned, and nobody knows of it; all-zero
         // bytes are a valid arena, whose spans are then set to the one that stands for none.
         let arena = unsafe {
             address.write_bytes(0, 1);
             &*address
         };
-        arena
-            .direct
-            .iter()
-            .chain(&arena.current)
-            .for_each(|slot| slot.set(none));
+        let slots = arena.front.direct.iter().chain(&arena.current);
+        slots.for_each(|slot| slot.set(NO_SPAN));
         Some(arena)
     }
 
     pub fn address(&self) -> usize {
         self as *const Self as usize
+    }
+
+    /// Brings the arena's view of the zone up to date.
+    pub fn refresh(&self) {
+        self.front.view.copy_from(ZONE.view());
     }
 
     pub fn is_busy(&self) -> bool {
@@ -158,7 +176,7 @@ impl Arena {
                 if carve(span) {
                     continue;
                 }
-                self.set_current(class, ZONE.span(SpanId::NONE));
+                self.set_current(class, NO_SPAN);
                 self.detach(span);
             }
             let span = match self.partial_span(class) {
@@ -199,14 +217,16 @@ impl Arena {
             Some(run) => run,
             None => pool::allocate(want, 1).or_else(|| pool::allocate(first, 1))?,
         };
+        self.refresh();
         self.made[class].set(run.pages.get());
         self.keys.set(self.keys.get().wrapping_add(1));
         run.free.set(0);
         run.used.set(0);
-        run.carved.set(0);
+        run.bound.set(0);
         run.magic.set(class::divisor_magic(class::size_of(class)));
         run.key.set(block::key(self.address(), self.keys.get()));
-        run.home.set((ZONE.offset(self.address()) / PAGE) as u32);
+        run.less_start
+            .set((ZONE.address(run.page.get()) as u32).wrapping_neg());
         run.owner.set(self.address());
         (run.page.get()..run.end()).for_each(|page| ZONE.enter(page, run));
         run.set_class(State::Partial, class);
@@ -216,12 +236,11 @@ impl Arena {
     /// Makes `span` the current one of its class.
     fn attach(&self, class: usize, span: &'static Span) {
         span.set_state(State::Current);
-        span.used.set(span.used.get() + 1);
-        self.set_current(class, span);
+        span.used.set(CURRENT_USED);
+        self.set_current(class, span as *const Span as *mut Span);
     }
 
-    fn set_current(&self, class: usize, span: &'static Span) {
-        let span = span as *const Span as *mut Span;
+    fn set_current(&self, class: usize, span: *mut Span) {
         self.current[class].set(span);
         let size = class::size_of(class);
         if size <= MAX_DIRECT {
@@ -230,7 +249,7 @@ impl Arena {
             } else {
                 class::direct_index(class::size_of(class - 1)) + 1
             };
-            self.direct[below..=class::direct_index(size)]
+            self.front.direct[below..=class::direct_index(size)]
                 .iter()
                 .for_each(|slot| slot.set(span));
         }
@@ -238,9 +257,9 @@ impl Arena {
 
     /// Takes a span that was current until now out of use.
     fn detach(&self, span: &'static Span) {
-        span.used.set(span.used.get() - 1);
+        span.used.set(span.in_use());
         span.set_state(State::Full);
-        span.owner.set(DETACHED);
+        span.owner.set(self.address() | DETACHED);
     }
 
     fn link(&self, span: &'static Span) {
@@ -266,18 +285,6 @@ impl Arena {
         }
         if next != 0 {
             ZONE.span(SpanId(next)).prev.set(prev);
-        }
-    }
-
-    /// Called by a free that left `span` (not current) without blocks in use.
-    #[cold]
-    #[inline(never)]
-    pub fn retire(&self, span: &'static Span) {
-        let _busy = Busy::new(self);
-        // An unswept span is left to the sweep.
-        if span.state() == State::Partial {
-            self.unlink(span.class(), span);
-            self.put_empty(span);
         }
     }
 
@@ -478,7 +485,7 @@ impl Arena {
             if span.state() != State::Current {
                 continue;
             }
-            self.set_current(class, ZONE.span(SpanId::NONE));
+            self.set_current(class, NO_SPAN);
             self.detach(span);
             if span.used.get() == 0 || span.free.get() != 0 || can_carve(span) {
                 self.settle(span);
@@ -495,6 +502,19 @@ impl Arena {
     }
 }
 
+/// Called by a free that left `span` (not current) without blocks in use.
+#[cold]
+#[inline(never)]
+pub fn retire(span: &'static Span) {
+    let arena = registry::home_of(span);
+    let _busy = Busy::new(arena);
+    // An unswept span is left to the sweep.
+    if span.state() == State::Partial {
+        arena.unlink(span.class(), span);
+        arena.put_empty(span);
+    }
+}
+
 /// The first free block of `span`.
 #[inline(always)]
 pub fn pop(span: &Span) -> Option<usize> {
@@ -505,12 +525,12 @@ pub fn pop(span: &Span) -> Option<usize> {
     // SAFETY: a span's list holds free blocks of that span.
     let block = unsafe { Block::new(first) };
     span.free.set(block.next());
-    span.used.set(span.used.get() + 1);
     block.unmark();
     Some(first)
 }
 
-/// Puts a free, marked block on its span's list; what is left of `used`.
+/// Puts a free, marked block on its span's list; what is left of `used`, zero for the last block of
+/// a span that is not current.
 #[inline(always)]
 pub fn push(span: &Span, block: Block) -> u32 {
     block.link(span.free.get());
@@ -520,21 +540,37 @@ pub fn push(span: &Span, block: Block) -> u32 {
     used
 }
 
+/// [`push`] for the fast road.
+///
+/// # Safety
+/// The running thread must own the span's arena.
+#[inline(always)]
+pub unsafe fn push_own(span: &Span, block: Block) -> u32 {
+    // SAFETY: these are written by the arena's owner alone.
+    unsafe {
+        block.link(span.free.own());
+        span.free.set(block.address());
+        let used = span.used.own().wrapping_sub(1);
+        span.used.set(used);
+        used
+    }
+}
+
 fn can_carve(span: &Span) -> bool {
-    span.carved.get() as usize + span.size() <= span.pages.get() as usize * PAGE
+    (span.carved() + 1) * span.size() <= span.pages.get() as usize * PAGE
 }
 
 /// Makes about a page more of `span` into free blocks, lowest first; whether there was room.
 ///
 /// Little at a time, so that pages become resident only when they are needed.
 fn carve(span: &'static Span) -> bool {
-    let (start, size) = (span.carved.get() as usize, span.size());
-    let room = (span.pages.get() as usize * PAGE - start) / size;
+    let (carved, size) = (span.carved(), span.size());
+    let room = span.pages.get() as usize * PAGE / size - carved;
     let count = room.min((PAGE / size).max(1));
     if count == 0 {
         return false;
     }
-    let base = ZONE.address(span.page.get()) + start;
+    let base = ZONE.address(span.page.get()) + carved * size;
     let (key, mut next) = (span.key.get(), span.free.get());
     for index in (0..count).rev() {
         // SAFETY: the bytes lie in the span beyond what was carved, so nobody uses them.
@@ -544,6 +580,7 @@ fn carve(span: &'static Span) -> bool {
         next = block.address();
     }
     span.free.set(next);
-    span.carved.set((start + count * size) as u32);
+    let bound = (carved + count) * class::divisor_excess(size);
+    span.bound.set(bound as u32);
     true
 }

@@ -1,10 +1,10 @@
 //! A free block: its link and its mark.
 //!
-//! Invariant: every block on a free list of ours holds its mark, its span's key mixed with its
-//! address, in its second word, and no block in use does (it is wiped when the block is handed
-//! out). So a block that is freed with its mark in place was freed before. Memory that a program
-//! never wrote may hold marks, and it may copy them anywhere: but the memory was no block by
-//! itself then, so these are marks of keys that were replaced since.
+//! Invariant: every block on a free list of ours holds its mark, the key of its span, in its second
+//! word, and no block in use does (it is wiped when the block is handed out). So a block that is
+//! freed with its mark in place was freed before. Memory that a program never wrote may hold marks,
+//! and it may copy them anywhere: but to be part of a larger block since, the memory must have left
+//! its span, whose key was replaced then.
 
 use super::class::PAGE;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -69,7 +69,7 @@ impl Block {
     #[inline(always)]
     pub fn mark(self, key: usize) {
         // SAFETY: a free block's two words are ours (constructor).
-        unsafe { (self.0 as *mut usize).add(1).write(key ^ self.0) }
+        unsafe { (self.0 as *mut usize).add(1).write(key) }
     }
 
     /// Wipes the mark, for a block that is handed out.
@@ -92,6 +92,6 @@ impl Block {
     #[inline(always)]
     pub fn is_marked(self, key: usize) -> bool {
         // SAFETY: a block has at least two words.
-        unsafe { (self.0 as *const usize).add(1).read() == key ^ self.0 }
+        unsafe { (self.0 as *const usize).add(1).read() == key }
     }
 }

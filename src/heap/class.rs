@@ -78,10 +78,19 @@ pub fn aligned_class(size: usize, align: usize) -> Option<usize> {
     (class_of(size)..CLASSES).find(|&class| size_of(class).is_multiple_of(align))
 }
 
-/// `c` such that `n * c (mod 2^64) < c` exactly when `size` divides `n`, for `n < 2^32`
-/// (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019).
+/// Tells by one multiplication whether a block starts somewhere, and whether it is among the first.
+///
+/// `size * magic` is `2^64 + excess` with `excess` from 1 to `size`. So of all `n < 2^32` exactly
+/// the first `k` multiples of `size` have `n * magic (mod 2^64) < k * excess`, as long as that is
+/// less than `magic`: `n = q * size + r` gives `q * excess + r * magic`. (After Lemire, Kaser and
+/// Kurz, "Faster remainder by direct computation", 2019.)
 pub const fn divisor_magic(size: usize) -> usize {
-    usize::MAX / size + 1
+    usize::MAX / size + 1 + size.is_power_of_two() as usize
+}
+
+/// See [`divisor_magic`].
+pub const fn divisor_excess(size: usize) -> usize {
+    divisor_magic(size).wrapping_mul(size)
 }
 
 #[cfg(test)]
@@ -120,14 +129,18 @@ mod tests {
     }
 
     #[test]
-    fn the_magic_number_tells_multiples_from_the_rest() {
-        for class in 0..CLASSES {
-            let (size, magic) = (size_of(class), divisor_magic(size_of(class)));
-            for n in (0..300_000).step_by(16).chain(0..2000) {
-                assert_eq!(
-                    n * (magic as u128) % (1 << 64) < magic as u128,
-                    n % size as u128 == 0
-                );
+    fn the_magic_number_tells_the_first_multiples_from_the_rest() {
+        for size in (0..CLASSES).map(size_of) {
+            let (magic, excess) = (divisor_magic(size), divisor_excess(size));
+            assert!((1..=size).contains(&excess), "{size}");
+            let most = (256 << 10) / size;
+            for count in [0, 1, most / 2, most] {
+                assert!(count * excess < magic.min(1 << 32), "{size}");
+                let far = (u32::MAX as usize - 100_000..=u32::MAX as usize).step_by(7);
+                for n in (0..300_000).step_by(16).chain(0..2000).chain(far) {
+                    let first = n % size == 0 && n / size < count;
+                    assert_eq!(n.wrapping_mul(magic) < count * excess, first, "{size} {n}");
+                }
             }
         }
     }

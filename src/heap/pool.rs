@@ -175,7 +175,7 @@ impl Runs {
         span.reset(State::Unused);
         span.owner.set(DETACHED);
         span.pages.set(0);
-        span.carved.set(0);
+        span.bound.set(0);
         span.next.set(self.unused);
         self.unused = ZONE.id(span).0;
         self.unused_count += 1;
@@ -245,7 +245,7 @@ impl Runs {
             self.join(span, prev.page.get(), prev);
         }
         span.owner.set(DETACHED);
-        span.carved.set(0);
+        span.bound.set(0);
         span.reset(kind);
         ZONE.enter(span.page.get(), span);
         ZONE.enter(span.end() - 1, span);

@@ -7,7 +7,11 @@
 //! Invariant: an arena is owned by at most one thread; arenas without one are in the abandoned
 //! list, guarded by the registry's lock, or were torn by a fork and are never used again.
 
-use super::{arena::Arena, block::Block, span::Span, zone::ZONE};
+use super::{
+    arena::{Arena, NO_ARENA},
+    block::Block,
+    span::Span,
+};
 use crate::{
     arch,
     atomic::PlainPtr,
@@ -33,6 +37,13 @@ static LEFT: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
 static KEY: AtomicU32 = AtomicU32::new(0);
 static MAIN_SEEN: AtomicU32 = AtomicU32::new(0);
 
+arch::define_thread_words!(NO_ARENA);
+
+/// The arena word of a thread that has no arena.
+fn no_arena() -> usize {
+    &raw const NO_ARENA as usize
+}
+
 /// The arena with which the running thread works, and the lock if it is a shared one.
 pub struct Own {
     pub arena: &'static Arena,
@@ -42,7 +53,7 @@ pub struct Own {
 /// The running thread's arena; `None` when out of memory.
 pub fn own() -> Option<Own> {
     let word = arch::arena_word();
-    if word == 0 {
+    if word == no_arena() {
         return attach().map(|arena| Own { arena, _late: None });
     }
     if word == LEFT.load(Relaxed) as usize {
@@ -121,10 +132,10 @@ fn push_abandoned(arena: &'static Arena) {
 /// # Safety
 /// `word` must have been read from that thread's static TLS after its death was observed.
 pub unsafe fn abandon(word: usize) {
-    if word == 0 || word == LEFT.load(Relaxed) as usize {
+    if word == 0 || word == no_arena() || word == LEFT.load(Relaxed) as usize {
         return;
     }
-    // SAFETY: not zero, so it is the address of an arena; its thread is gone, so it is ours.
+    // SAFETY: none of those, so it is the address of an arena; its thread is gone, so it is ours.
     disown(unsafe { &*(word as *const Arena) });
 }
 
@@ -150,7 +161,7 @@ pub fn send_one(home: &'static Arena, block: Block) {
 /// The arena that a span in use belongs to.
 pub fn home_of(span: &Span) -> &'static Arena {
     // SAFETY: a span that holds blocks in use names its arena, and arenas stay mapped.
-    unsafe { &*(ZONE.address(span.home.get()) as *const Arena) }
+    unsafe { &*(span.home() as *const Arena) }
 }
 
 /// Tidies the arenas that no thread owns.

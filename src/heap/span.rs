@@ -4,16 +4,12 @@
 //! it is to write it follows from its state: the pool's lock for `Free`, `Hole` and `Unused`, the
 //! arena at `home` for small spans, the caller that holds the run for the rest.
 
-use super::class;
+use super::{block::Block, class};
 use crate::atomic::{Plain32, PlainSize};
 
 /// Index of a span in the span table; zero is the span that stands for "none".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpanId(pub u32);
-
-impl SpanId {
-    pub const NONE: Self = Self(0);
-}
 
 /// What a run of pages is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +27,8 @@ pub enum State {
     Large,
     /// Memory of the heap itself.
     Own,
-    /// Small blocks: where the arena allocates now. `used` is one more than the blocks in use.
+    /// Small blocks: where the arena allocates now. `used` says nothing, since `malloc` does not
+    /// count; [`Span::in_use`] does when the span stops being current.
     Current,
     /// Small blocks, some free, in the arena's list of its class.
     Partial,
@@ -66,13 +63,17 @@ impl State {
     }
 }
 
-/// `owner` of a span whose blocks may not take the fast road of `free`.
+/// Bit in `owner` of a span whose blocks may not take the fast road of `free`.
 pub const DETACHED: usize = 1;
+
+/// `used` of a current span counts down from here, so that it does not come to zero.
+pub const CURRENT_USED: u32 = 1 << 31;
 
 /// See the head of the file. The fields up to `used` are all that the fast roads touch.
 #[repr(C, align(64))]
 pub struct Span {
-    /// Address of the arena whose thread may free into this span by the fast road.
+    /// Address of the arena that the span belongs to, with [`DETACHED`] set if its thread may not
+    /// free into the span by the fast road.
     pub owner: PlainSize,
     /// Address of the first free block, or zero. In the pool: see [`Span::ages`].
     pub free: PlainSize,
@@ -82,12 +83,12 @@ pub struct Span {
     pub key: PlainSize,
     /// First page, counted from the start of the zone.
     pub page: Plain32,
-    /// Bytes from the start that have been carved into blocks.
-    pub carved: Plain32,
+    /// Number of blocks carved, from the start on, times [`super::class::divisor_excess`].
+    pub bound: Plain32,
     /// Blocks handed out (see [`State`] for the exceptions).
     pub used: Plain32,
-    /// First page of the arena that the span belongs to.
-    pub home: Plain32,
+    /// Lower half of the address of the first block of a small span, negated.
+    pub less_start: Plain32,
     pub pages: Plain32,
     pub next: Plain32,
     pub prev: Plain32,
@@ -96,6 +97,24 @@ pub struct Span {
 }
 
 impl Span {
+    /// A span without blocks that is in no table.
+    pub const fn none() -> Self {
+        Self {
+            owner: PlainSize::new(DETACHED),
+            free: PlainSize::new(0),
+            magic: PlainSize::new(0),
+            key: PlainSize::new(0),
+            page: Plain32::new(0),
+            bound: Plain32::new(0),
+            used: Plain32::new(0),
+            less_start: Plain32::new(0),
+            pages: Plain32::new(0),
+            next: Plain32::new(0),
+            prev: Plain32::new(0),
+            kind: Plain32::new(0),
+        }
+    }
+
     pub fn state(&self) -> State {
         State::from_bits(self.kind.get())
     }
@@ -136,11 +155,51 @@ impl Span {
             .set(((younger as u64) << 32 | older as u64) as usize);
     }
 
-    /// Whether a carved block of a span of small blocks starts `within` bytes from its start.
+    /// Whether a carved block of a small span starts at `address`, which the page map says to be
+    /// in the span. (If the map is out of date the answer is still right, unless span and address
+    /// are a multiple of 4 GiB apart.)
+    pub fn starts_block(&self, address: usize) -> bool {
+        let within = (address as u32).wrapping_add(self.less_start.get());
+        (within as usize).wrapping_mul(self.magic.get()) < self.bound.get() as usize
+    }
+
+    /// [`Span::starts_block`] for the fast road.
+    ///
+    /// # Safety
+    /// The running thread must own the span's arena.
     #[inline(always)]
-    pub fn starts_block(&self, within: usize) -> bool {
-        let magic = self.magic.get();
-        within < self.carved.get() as usize && within.wrapping_mul(magic) < magic
+    pub unsafe fn starts_own_block(&self, address: usize) -> bool {
+        // SAFETY: these are written by the arena's owner alone.
+        unsafe {
+            let within = (address as u32).wrapping_add(self.less_start.own());
+            (within as usize).wrapping_mul(self.magic.own()) < self.bound.own() as usize
+        }
+    }
+
+    /// How many blocks are carved.
+    pub fn carved(&self) -> usize {
+        let size = self.size().max(1);
+        self.bound.get() as usize / class::divisor_excess(size)
+    }
+
+    /// Address of the arena that the span belongs to.
+    pub fn home(&self) -> usize {
+        self.owner.get() & !DETACHED
+    }
+
+    /// How many blocks are carved and not in the free list.
+    ///
+    /// Only for whoever owns the span.
+    pub fn in_use(&self) -> u32 {
+        let carved = self.carved() as u32;
+        let mut free = 0;
+        let mut next = self.free.get();
+        while next != 0 && free < carved {
+            free += 1;
+            // SAFETY: a span's list holds free blocks of that span.
+            next = unsafe { Block::new(next) }.next();
+        }
+        carved - free
     }
 
     /// Page after the last.

@@ -1,13 +1,13 @@
 //! The zone: the one range of addresses in which the heap lives, its page map and its span table.
 //!
 //! ```text
-//!   table: spans, 64 bytes each | map: one span id per heap page | heap pages -> limit
+//!   table: spans, 64 bytes each | map: one span per heap page | heap pages -> limit
 //! ```
 //!
 //! The zone is addresses only; each of the three parts is mapped from its start, exactly as far
 //! as it is used, so nothing is reserved and nothing is charged that is not used.
-//! Invariant: for every page below `limit` the map entry is readable, and its id names a readable
-//! span. An entry may be stale: a reader checks what it finds against the span's own range.
+//! Invariant: for every page below `limit` the map entry is readable, and it is the place of a
+//! readable span in the table, in bytes. An entry may be stale: a reader checks what it finds against the span's own range.
 
 use super::{
     block,
@@ -23,13 +23,65 @@ use crate::{
 /// Bytes of the map and the table that are mapped at a time.
 const MAP_STEP: usize = 4 << 10;
 const TABLE_STEP: usize = 8 << 10;
+/// Most bytes of the table, so that an entry of the map is a span's place in it.
+const TABLE_MOST: usize = 1 << 32;
 
-pub struct Zone {
+/// What it takes to find the span of an address. Each arena has a copy, so that `free` reads it
+/// next to what else it reads, by loads that need not be atomic. A limit that is too low, as in an
+/// old copy, costs the fast road only.
+pub struct View {
     base: PlainSize,
     /// Bytes of heap pages from `base`, holes included.
     limit: PlainSize,
     map: PlainPtr<u32>,
     table: PlainPtr<Span>,
+}
+
+impl View {
+    pub const fn none() -> Self {
+        Self {
+            base: PlainSize::new(0),
+            limit: PlainSize::new(0),
+            map: PlainPtr::new(core::ptr::null_mut()),
+            table: PlainPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    pub fn copy_from(&self, other: &View) {
+        self.base.set(other.base.get());
+        self.map.set(other.map.get());
+        self.table.set(other.table.get());
+        self.limit.set(other.limit.get());
+    }
+
+    /// Distance of an address from the start of the heap; `None` beyond the limit.
+    ///
+    /// # Safety
+    /// No other thread may write this view meanwhile.
+    #[inline(always)]
+    pub unsafe fn offset(&self, address: usize) -> Option<usize> {
+        // SAFETY: the caller's promise.
+        let (base, limit) = unsafe { (self.base.own(), self.limit.own()) };
+        let offset = address.wrapping_sub(base);
+        (offset < limit).then_some(offset)
+    }
+
+    /// The span that the map names for the page at `offset`.
+    ///
+    /// # Safety
+    /// The offset must be one of [`View::offset`], and no other thread may write this view.
+    #[inline(always)]
+    pub unsafe fn span_at(&self, offset: usize) -> &'static Span {
+        // SAFETY: below the limit the map is readable and names a readable span (invariant).
+        unsafe {
+            let entry = *self.map.own().add(offset / PAGE);
+            &*self.table.own().byte_add(entry as usize)
+        }
+    }
+}
+
+pub struct Zone {
+    view: View,
     /// Most bytes of heap pages.
     most: PlainSize,
     /// Bytes mapped of the map and of the table.
@@ -38,10 +90,7 @@ pub struct Zone {
 }
 
 pub static ZONE: Zone = Zone {
-    base: PlainSize::new(0),
-    limit: PlainSize::new(0),
-    map: PlainPtr::new(core::ptr::null_mut()),
-    table: PlainPtr::new(core::ptr::null_mut()),
+    view: View::none(),
     most: PlainSize::new(0),
     map_open: PlainSize::new(0),
     table_open: PlainSize::new(0),
@@ -51,20 +100,24 @@ impl Zone {
     /// Distance of an address from the start of the heap; at least [`Zone::limit`] if not ours.
     #[inline(always)]
     pub fn offset(&self, address: usize) -> usize {
-        address.wrapping_sub(self.base.get())
+        address.wrapping_sub(self.view.base.get())
     }
 
     #[inline(always)]
     pub fn limit(&self) -> usize {
-        self.limit.get()
+        self.view.limit.get()
+    }
+
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
     pub fn address(&self, page: u32) -> usize {
-        self.base.get() + page as usize * PAGE
+        self.view.base.get() + page as usize * PAGE
     }
 
     pub fn is_ready(&self) -> bool {
-        !self.table.get().is_null()
+        !self.view.table.get().is_null()
     }
 
     /// The span that the map names for the page at `offset`, which must be below the limit.
@@ -75,10 +128,8 @@ impl Zone {
     pub unsafe fn span_at(&self, offset: usize) -> &'static Span {
         // SAFETY: below the limit the map is readable and names a readable span (invariant).
         unsafe {
-            &*self
-                .table
-                .get()
-                .add(*self.map.get().add(offset / PAGE) as usize)
+            let entry = *self.view.map.get().add(offset / PAGE);
+            &*self.view.table.get().byte_add(entry as usize)
         }
     }
 
@@ -87,12 +138,13 @@ impl Zone {
     pub fn span(&self, id: SpanId) -> &'static Span {
         debug_assert!((id.0 as usize) < self.spans());
         // SAFETY: ids come from the table, which never shrinks.
-        unsafe { &*self.table.get().add(id.0 as usize) }
+        unsafe { &*self.view.table.get().add(id.0 as usize) }
     }
 
     pub fn id(&self, span: &'static Span) -> SpanId {
         SpanId(
-            ((span as *const Span as usize - self.table.get() as usize) / size_of::<Span>()) as u32,
+            ((span as *const Span as usize - self.view.table.get() as usize) / size_of::<Span>())
+                as u32,
         )
     }
 
@@ -106,10 +158,11 @@ impl Zone {
         debug_assert!((page as usize) < self.map_open.get() / 4);
         // SAFETY: the page is below the limit, so its entry is mapped; readers take stale ids.
         unsafe {
-            self.map
+            self.view
+                .map
                 .get()
                 .add(page as usize)
-                .write_volatile(self.id(span).0)
+                .write_volatile(self.id(span).0 * size_of::<Span>() as u32)
         }
     }
 
@@ -121,17 +174,17 @@ impl Zone {
                 continue;
             }
             let map = base - align::up(most / PAGE * 4, 1 << 21).unwrap_or(0);
-            let table = map - most / PAGE * size_of::<Span>();
+            let table = map - (most / PAGE * size_of::<Span>()).min(TABLE_MOST);
             if sys::map_new_at(table, TABLE_STEP, Prot::RW, 0).is_err() {
                 continue;
             }
-            self.base.set(base);
+            self.view.base.set(base);
             self.most.set(most);
-            self.map.set(map as *mut u32);
+            self.view.map.set(map as *mut u32);
             self.table_open.set(TABLE_STEP);
             // SAFETY: the first entry of the table was just mapped and nobody knows of it yet.
             unsafe { (*(table as *const Span)).owner.set(DETACHED) };
-            self.table.set(table as *mut Span);
+            self.view.table.set(table as *mut Span);
             return Ok(());
         }
         Err(Errno(libc::ENOMEM))
@@ -145,7 +198,7 @@ impl Zone {
             return Err(Errno(libc::ENOMEM));
         }
         self.grow_map(start / PAGE + pages)?;
-        self.limit.set(start + pages * PAGE);
+        self.view.limit.set(start + pages * PAGE);
         Ok((start / PAGE) as u32)
     }
 
@@ -162,7 +215,7 @@ impl Zone {
         }
         let step =
             align::up(pages * 4 - open, align::page_size().max(MAP_STEP)).unwrap_or(MAP_STEP);
-        sys::map_new_at(self.map.get() as usize + open, step, Prot::RW, 0)?;
+        sys::map_new_at(self.view.map.get() as usize + open, step, Prot::RW, 0)?;
         self.map_open.set(open + step);
         Ok(())
     }
@@ -171,7 +224,10 @@ impl Zone {
     pub fn grow_table(&self) -> Result<()> {
         let open = self.table_open.get();
         let step = align::up(TABLE_STEP, align::page_size()).unwrap_or(TABLE_STEP);
-        sys::map_new_at(self.table.get() as usize + open, step, Prot::RW, 0)?;
+        if open + step > TABLE_MOST {
+            return Err(Errno(libc::ENOMEM));
+        }
+        sys::map_new_at(self.view.table.get() as usize + open, step, Prot::RW, 0)?;
         self.table_open.set(open + step);
         Ok(())
     }
