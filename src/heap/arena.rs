@@ -28,7 +28,10 @@ use core::sync::atomic::{
     compiler_fence,
 };
 
-/// Bytes from which on the spans of a class no longer grow in a locked process.
+/// A class gets about one page more at a time for so many that it has: what it has and does not use
+/// stays small beside what it uses.
+const SPAN_SHARE: usize = 2;
+/// Bytes to which the spans of a class grow in a locked process.
 const LOCKED_SPAN: usize = 8 << 10;
 
 /// Wholly free spans that an arena keeps for its next need, and their pages in all.
@@ -74,12 +77,13 @@ pub struct Arena {
     current: [PlainPtr<Span>; CLASSES],
     /// Heads of the partial lists.
     partial: [Plain32; CLASSES],
-    /// Pages of the last span made for each class.
-    made: [Plain32; CLASSES],
+    /// Pages of the spans of each class.
+    held: [Plain32; CLASSES],
     /// Spans carved so far, which gives each a key of its own.
     keys: Plain32,
-    /// Head of the list of unswept spans.
+    /// Head of the list of unswept spans, and pages of those that are wholly free.
     unswept: Plain32,
+    unswept_pages: Plain32,
     /// Wholly free spans kept, their number and their pages.
     empties: Plain32,
     empty_spans: Plain32,
@@ -205,25 +209,24 @@ impl Arena {
     }
 
     fn fresh_span(&self, class: usize) -> Option<&'static Span> {
-        let made = self.made[class].get() as usize;
         let first = class::first_pages(class);
         // In a locked process all of a span is resident at once, whether it is ever used or not.
-        let want = if made == 0 || memlock::future() && made * PAGE >= LOCKED_SPAN {
-            first.max(made.min(LOCKED_SPAN / PAGE))
+        let most = if memlock::future() {
+            LOCKED_SPAN / PAGE
         } else {
-            class::next_pages(class, made)
+            usize::MAX
         };
+        let held = self.held[class].get() as usize;
+        let want = class::span_pages(class, (held / SPAN_SHARE).min(most));
         let run = match self.take_empty(want) {
             Some(run) => run,
             None => pool::allocate(want, 1).or_else(|| pool::allocate(first, 1))?,
         };
         self.refresh();
-        self.made[class].set(run.pages.get());
+        self.held[class].set(self.held[class].get() + run.pages.get());
         self.keys.set(self.keys.get().wrapping_add(1));
         run.free.set(0);
         run.used.set(0);
-        run.bound.set(0);
-        run.magic.set(class::divisor_magic(class::size_of(class)));
         run.key.set(block::key(self.address(), self.keys.get()));
         run.less_start
             .set((ZONE.address(run.page.get()) as u32).wrapping_neg());
@@ -288,6 +291,11 @@ impl Arena {
         }
     }
 
+    /// Whether a span in a partial list is alone there.
+    fn is_only(&self, span: &'static Span) -> bool {
+        span.next.get() == 0 && self.partial[span.class()].get() == ZONE.id(span).0
+    }
+
     /// Frees a block of a full span of this arena.
     pub fn free_into_full(&self, span: &'static Span, block: Block) {
         let _busy = Busy::new(self);
@@ -335,6 +343,7 @@ impl Arena {
         self.inbox.have_fastchunks.clear();
         let mut id = self.unswept.get();
         self.unswept.set(0);
+        self.unswept_pages.set(0);
         while id != 0 {
             let span = ZONE.span(SpanId(id));
             id = span.next.get();
@@ -353,7 +362,7 @@ impl Arena {
             push(span, block);
             match span.state() {
                 State::Full => self.settle(span),
-                State::Partial if span.used.get() == 0 => {
+                State::Partial if span.used.get() == 0 && !self.is_only(span) => {
                     self.unlink(span.class(), span);
                     self.put_empty(span);
                 }
@@ -364,7 +373,7 @@ impl Arena {
 
     /// Puts a span in no list where its blocks in use say.
     fn settle(&self, span: &'static Span) {
-        if span.used.get() == 0 {
+        if span.used.get() == 0 && self.partial[span.class()].get() != 0 {
             self.put_empty(span)
         } else {
             self.link(span)
@@ -372,6 +381,8 @@ impl Arena {
     }
 
     fn put_empty(&self, span: &'static Span) {
+        let held = &self.held[span.class()];
+        held.set(held.get() - span.pages.get());
         span.owner.set(DETACHED);
         span.set_state(State::Taken);
         span.next.set(self.empties.get());
@@ -482,18 +493,25 @@ impl Arena {
         for class in 0..CLASSES {
             // SAFETY: current spans come from the table and are never unmapped.
             let span = unsafe { &*self.current[class].get() };
-            if span.state() != State::Current {
-                continue;
+            if span.state() == State::Current {
+                self.set_current(class, NO_SPAN);
+                self.detach(span);
+                if span.free.get() != 0 || can_carve(span) {
+                    self.link(span);
+                }
             }
-            self.set_current(class, NO_SPAN);
-            self.detach(span);
-            if span.used.get() == 0 || span.free.get() != 0 || can_carve(span) {
-                self.settle(span);
+            let mut id = self.partial[class].get();
+            while id != 0 {
+                let span = ZONE.span(SpanId(id));
+                id = span.next.get();
+                if span.used.get() == 0 {
+                    self.unlink(class, span);
+                    self.put_empty(span);
+                }
             }
         }
         self.drop_empties(0, 0);
         self.drop_runs();
-        self.made.iter().for_each(|pages| pages.set(0));
     }
 
     /// After a fork, for an arena whose thread is not in the child: the next sweep looks.
@@ -508,10 +526,21 @@ impl Arena {
 pub fn retire(span: &'static Span) {
     let arena = registry::home_of(span);
     let _busy = Busy::new(arena);
-    // An unswept span is left to the sweep.
-    if span.state() == State::Partial {
-        arena.unlink(span.class(), span);
-        arena.put_empty(span);
+    match span.state() {
+        // The last span with room is kept where the class finds it.
+        State::Partial if !arena.is_only(span) => {
+            arena.unlink(span.class(), span);
+            arena.put_empty(span);
+        }
+        // Left to the sweep, unless much is waiting for it already.
+        State::Unswept => {
+            let pages = arena.unswept_pages.get() + span.pages.get();
+            arena.unswept_pages.set(pages);
+            if pages > KEEP_PAGES {
+                arena.sweep();
+            }
+        }
+        _ => {}
     }
 }
 
@@ -580,7 +609,6 @@ fn carve(span: &'static Span) -> bool {
         next = block.address();
     }
     span.free.set(next);
-    let bound = (carved + count) * class::divisor_excess(size);
-    span.bound.set(bound as u32);
+    span.set_carved(carved + count);
     true
 }

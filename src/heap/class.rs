@@ -59,14 +59,19 @@ pub const fn first_pages(class: usize) -> usize {
     pages
 }
 
-/// Pages of the span after one of `pages` pages: spans double up to 64 KiB or eight blocks.
-pub const fn next_pages(class: usize, pages: usize) -> usize {
+/// Pages of a span for a class that could use `pages`: a power of two times [`first_pages`], at
+/// most 64 KiB or eight blocks.
+pub const fn span_pages(class: usize, pages: usize) -> usize {
     let most = if size_of(class) * 8 > 64 << 10 {
         size_of(class) * 8 / PAGE
     } else {
         16
     };
-    if pages * 2 <= most { pages * 2 } else { pages }
+    let mut span = first_pages(class);
+    while span * 2 <= most && span * 2 <= pages {
+        span *= 2;
+    }
+    span
 }
 
 /// A class whose blocks all start at multiples of `align` (at most [`PAGE`]), for `size` bytes.
@@ -80,17 +85,12 @@ pub fn aligned_class(size: usize, align: usize) -> Option<usize> {
 
 /// Tells by one multiplication whether a block starts somewhere, and whether it is among the first.
 ///
-/// `size * magic` is `2^64 + excess` with `excess` from 1 to `size`. So of all `n < 2^32` exactly
+/// `size * magic` is `2^64 + excess` (or `excess` in 64 bits), which is 1 to `size`. So of all `n < 2^32` exactly
 /// the first `k` multiples of `size` have `n * magic (mod 2^64) < k * excess`, as long as that is
 /// less than `magic`: `n = q * size + r` gives `q * excess + r * magic`. (After Lemire, Kaser and
 /// Kurz, "Faster remainder by direct computation", 2019.)
 pub const fn divisor_magic(size: usize) -> usize {
     usize::MAX / size + 1 + size.is_power_of_two() as usize
-}
-
-/// See [`divisor_magic`].
-pub const fn divisor_excess(size: usize) -> usize {
-    divisor_magic(size).wrapping_mul(size)
 }
 
 #[cfg(test)]
@@ -115,15 +115,11 @@ mod tests {
     #[test]
     fn spans_lose_at_most_an_eighth_at_every_length() {
         for class in 0..CLASSES {
-            let mut pages = first_pages(class);
-            loop {
+            for wanted in 0..200 {
+                let pages = span_pages(class, wanted);
                 let lost = pages * PAGE % size_of(class);
                 assert!(lost * 8 <= pages * PAGE, "class {class} pages {pages}");
-                let next = next_pages(class, pages);
-                if next == pages {
-                    break;
-                }
-                pages = next;
+                assert!(pages <= wanted.max(first_pages(class)));
             }
         }
     }
@@ -131,7 +127,8 @@ mod tests {
     #[test]
     fn the_magic_number_tells_the_first_multiples_from_the_rest() {
         for size in (0..CLASSES).map(size_of) {
-            let (magic, excess) = (divisor_magic(size), divisor_excess(size));
+            let magic = divisor_magic(size);
+            let excess = magic.wrapping_mul(size);
             assert!((1..=size).contains(&excess), "{size}");
             let most = (256 << 10) / size;
             for count in [0, 1, most / 2, most] {

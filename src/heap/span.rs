@@ -83,7 +83,8 @@ pub struct Span {
     pub key: PlainSize,
     /// First page, counted from the start of the zone.
     pub page: Plain32,
-    /// Number of blocks carved, from the start on, times [`super::class::divisor_excess`].
+    /// Number of blocks carved, from the start on, times the excess of
+    /// [`super::class::divisor_magic`].
     pub bound: Plain32,
     /// Blocks handed out (see [`State`] for the exceptions).
     pub used: Plain32,
@@ -92,7 +93,7 @@ pub struct Span {
     pub pages: Plain32,
     pub next: Plain32,
     pub prev: Plain32,
-    /// State in the low byte, class in the next, bytes of a block above.
+    /// State in the low byte, class in the next, number of blocks carved above.
     kind: Plain32,
 }
 
@@ -125,6 +126,11 @@ impl Span {
 
     /// Bytes of a block of a small span.
     pub fn size(&self) -> usize {
+        class::size_of(self.class())
+    }
+
+    /// How many blocks of a small span are carved.
+    pub fn carved(&self) -> usize {
         (self.kind.get() >> 16) as usize
     }
 
@@ -137,11 +143,19 @@ impl Span {
         self.kind.set(state as u32);
     }
 
-    /// Makes it a span of blocks of `class`.
+    /// Makes it a span for blocks of `class`, none of which is carved.
     pub fn set_class(&self, state: State, class: usize) {
-        let size = class::size_of(class) as u32;
+        self.kind.set((class as u32) << 8 | state as u32);
+        self.magic.set(class::divisor_magic(class::size_of(class)));
+        self.bound.set(0);
+    }
+
+    /// The first `blocks` blocks are carved now.
+    pub fn set_carved(&self, blocks: usize) {
+        let excess = self.magic.get().wrapping_mul(self.size());
+        self.bound.set((blocks * excess) as u32);
         self.kind
-            .set(size << 16 | (class as u32) << 8 | state as u32);
+            .set((blocks as u32) << 16 | self.kind.get() & 0xffff);
     }
 
     /// The neighbours in the pool's list of runs by age: the older and the younger one.
@@ -174,12 +188,6 @@ impl Span {
             let within = (address as u32).wrapping_add(self.less_start.own());
             (within as usize).wrapping_mul(self.magic.own()) < self.bound.own() as usize
         }
-    }
-
-    /// How many blocks are carved.
-    pub fn carved(&self) -> usize {
-        let size = self.size().max(1);
-        self.bound.get() as usize / class::divisor_excess(size)
     }
 
     /// Address of the arena that the span belongs to.
@@ -218,14 +226,20 @@ mod tests {
     }
 
     #[test]
-    fn a_span_remembers_class_and_block_size() {
+    fn a_span_remembers_class_and_carved_blocks() {
         // SAFETY: all-zero bytes are a valid span.
         let span: Span = unsafe { core::mem::zeroed() };
         for class in 0..class::CLASSES {
             span.set_class(State::Partial, class);
             span.set_state(State::Current);
             assert_eq!(span.state(), State::Current);
-            assert_eq!((span.class(), span.size()), (class, class::size_of(class)));
+            assert_eq!(span.carved(), 0);
+            span.set_carved(7);
+            span.set_state(State::Full);
+            assert_eq!(span.state(), State::Full);
+            assert_eq!((span.class(), span.carved()), (class, 7));
+            assert!(span.starts_block(6 * span.size()), "class {class}");
+            assert!(!span.starts_block(7 * span.size()), "class {class}");
         }
     }
 
