@@ -42,7 +42,7 @@ pub enum Report {
 }
 
 /// Guards the reading.
-static LOCK: Lock = Lock::not_over_fork();
+static LOCK: Lock = Lock::new();
 static READ: AtomicBool = AtomicBool::new(false);
 
 /// Default of `LIBFIX_STACK_CACHE`: as much as libc keeps.

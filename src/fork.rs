@@ -28,8 +28,7 @@ unsafe extern "C" fn parent() {
 }
 
 unsafe extern "C" fn child() {
-    lock::reset_all(&heap::locks());
-    config::forked();
     heap::after_fork_in_child();
+    config::forked();
     thread::forked();
 }

@@ -26,7 +26,7 @@ mod span;
 mod tests;
 mod zone;
 
-use crate::{arch, fatal::fatal, line::Line, lock::Lock};
+use crate::{arch, fatal::fatal, line::Line, lock, lock::Lock};
 use block::Block;
 use class::{MAX_DIRECT, MAX_SMALL, PAGE};
 use core::ptr;
@@ -395,7 +395,9 @@ pub fn locks() -> [&'static Lock; 4] {
     [late, registry, grow, pool]
 }
 
-/// What the child of a fork must do, after the locks were reset.
+/// What the child of a fork must do: makes the heap whole and its locks free.
 pub fn after_fork_in_child() {
+    pool::before_reset_in_child();
+    lock::reset_all(&locks());
     registry::after_fork_in_child();
 }

@@ -18,7 +18,7 @@ use crate::sys::{self, Errno, Prot};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Guards [`SEED`].
-static LOCK: Lock = Lock::not_over_fork();
+static LOCK: Lock = Lock::new();
 /// Address of the seed page, or zero. Only used under [`LOCK`].
 static SEED: AtomicUsize = AtomicUsize::new(0);
 
@@ -91,9 +91,10 @@ impl Drop for Mapping {
 }
 
 /// In the child of a fork. A thread of the parent may have been about to grow the seed: then where
-/// it is now is not known, and a page is lost.
+/// it is now is not known, and a page is lost. This thread goes on where a handler that forked
+/// interrupted it.
 pub fn forked() {
-    if LOCK.try_lock().is_none() {
+    if !LOCK.is_mine() && LOCK.try_lock().is_none() {
         SEED.store(0, Relaxed);
         LOCK.reset();
     }

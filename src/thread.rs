@@ -104,7 +104,7 @@ struct Threads {
 unsafe impl Sync for Threads {}
 
 static THREADS: Threads = Threads {
-    lock: Lock::not_over_fork(),
+    lock: Lock::new(),
     state: UnsafeCell::new(State {
         joinable: Ring::new(Place::Joinable),
         detached: Ring::new(Place::Detached),
@@ -638,8 +638,11 @@ fn publish(record: *mut Record, top: usize) {
     // SAFETY: records are never unmapped, and this one waits for its creator.
     let record = unsafe { &*record };
     let handle = match record.handle.load(Acquire) {
-        0 => descriptor::predicted(top).unwrap_or_else(|| wait_for_handle(record)),
-        handle => handle,
+        0 => descriptor::predicted(top).or_else(|| wait_for_handle(record)),
+        handle => Some(handle),
+    };
+    let Some(handle) = handle else {
+        return record.creator.store(0, Release);
     };
     record.handle.store(handle, Release);
     // SAFETY: the thread's memory is not used again before the store below.
@@ -647,14 +650,22 @@ fn publish(record: *mut Record, top: usize) {
     record.creator.store(0, Release);
 }
 
-/// Waits for the first thread of the process to tell where libc placed its descriptor.
+/// `started` in the child of a fork by a handler that interrupted the create.
+const UNCERTAIN: u32 = 3;
+
+/// Waits for the first thread of the process to tell where libc placed its descriptor; `None` if
+/// that thread stayed behind in the parent of a fork.
 #[cold]
-fn wait_for_handle(record: &Record) -> usize {
-    while record.started.load(Acquire) != 1 {
+fn wait_for_handle(record: &Record) -> Option<usize> {
+    let is = |state| record.started.load(Acquire) == state;
+    while !is(1) {
+        if is(UNCERTAIN) && sys::is_single_threaded() && is(UNCERTAIN) {
+            return None;
+        }
         let _ = record.started.compare_exchange(0, 2, AcqRel, Acquire);
         sys::futex_wait(&record.started, 2);
     }
-    record.handle.load(Acquire)
+    Some(record.handle.load(Acquire))
 }
 
 /// The real create failed.
@@ -853,14 +864,15 @@ pub fn figures() -> Figures {
 pub fn forked() {
     if child::is_watched() {
         notice_child();
-    } else {
+    } else if !THREADS.lock.is_mine() {
         start_over();
     }
 }
 
 #[inline]
 fn notice_child() {
-    if child::is_unnoticed() {
+    // Where a signal handler forked inside the lock, what it interrupted first goes on as it was.
+    if child::is_unnoticed() && !THREADS.lock.is_mine() {
         start_over();
     }
 }
@@ -914,6 +926,8 @@ fn start_over() {
             if runs_here || creator == arch::thread_pointer() {
                 if runs_here {
                     r.creator.store(0, Relaxed);
+                } else if r.started.load(Relaxed) != 1 {
+                    r.started.store(UNCERTAIN, Relaxed);
                 }
                 let detached_one = r.detached.load(Relaxed);
                 let ring = if detached_one {

@@ -938,3 +938,10 @@ pub fn totals() -> Totals {
 pub fn locks() -> [&'static Lock; 2] {
     [&POOL.grow, &POOL.lock]
 }
+
+/// In the child of a fork, before the locks are reset.
+pub fn before_reset_in_child() {
+    if POOL.grow.is_anothers() {
+        ZONE.recount();
+    }
+}

@@ -5,7 +5,8 @@
 //! (given stacks, the main thread, timers of libc) leave their arena in a key destructor, and
 //! what they free or allocate after it goes through one shared *late* arena under a lock.
 //! Invariant: an arena is owned by at most one thread; arenas without one are in the abandoned
-//! list, guarded by the registry's lock, or were torn by a fork and are never used again.
+//! list, guarded by the registry's lock, or were torn by a fork and are never used again. As a
+//! signal handler may fork anywhere, a thread's word is set under the lock that gives it the arena.
 
 use super::{
     arena::{Arena, NO_ARENA},
@@ -21,7 +22,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr, AtomicU32,
-        Ordering::{Acquire, Relaxed, Release},
+        Ordering::{Relaxed, Release},
     },
 };
 
@@ -54,7 +55,7 @@ pub struct Own {
 pub fn own() -> Option<Own> {
     let word = arch::arena_word();
     if word == no_arena() {
-        return attach().map(|arena| Own { arena, _late: None });
+        return attach();
     }
     if word == LEFT.load(Relaxed) as usize {
         return late();
@@ -67,8 +68,17 @@ pub fn own() -> Option<Own> {
 #[cold]
 fn late() -> Option<Own> {
     let held = LATE.lock();
-    // SAFETY: not null once a thread has left (see `leave`), and arenas stay mapped.
-    let arena = unsafe { LATE_ARENA.load(Acquire).as_ref() }?;
+    // SAFETY: null or an arena, and arenas stay mapped.
+    let arena = match unsafe { LATE_ARENA.load(Relaxed).as_ref() } {
+        Some(arena) => arena,
+        None => {
+            let arena = Arena::create()?;
+            // In this order, so that a fork in between does not take it for a dead thread's.
+            LATE_ARENA.store(arena as *const Arena as *mut Arena, Relaxed);
+            enlist(arena);
+            arena
+        }
+    };
     Some(Own {
         arena,
         _late: Some(held),
@@ -77,31 +87,32 @@ fn late() -> Option<Own> {
 
 /// Gives the running thread an arena.
 #[cold]
-fn attach() -> Option<&'static Arena> {
+fn attach() -> Option<Own> {
     let arena = match adopt() {
         Some(arena) => arena,
         None => {
             let arena = Arena::create()?;
-            enlist(arena);
+            let _held = enlist(arena);
+            arch::set_arena_word(arena.address());
             arena
         }
     };
-    arch::set_arena_word(arena.address());
     // The first thread to allocate is the main thread, whose arena nobody needs before exit.
     let is_main = MAIN_SEEN.swap(1, Relaxed) == 0;
     if !is_main && arch::record_word() == 0 {
         watch_end();
     }
-    Some(arena)
+    Some(Own { arena, _late: None })
 }
 
-fn enlist(arena: &'static Arena) {
-    let _held = LOCK.lock();
+fn enlist(arena: &'static Arena) -> Held<'static> {
+    let held = LOCK.lock();
     arena.next_all.set(ALL.get());
     ALL.set(arena as *const Arena as *mut Arena);
+    held
 }
 
-/// An abandoned arena, now the caller's.
+/// An abandoned arena, now the running thread's.
 fn adopt() -> Option<&'static Arena> {
     if ABANDONED.get().is_null() {
         return None;
@@ -111,6 +122,7 @@ fn adopt() -> Option<&'static Arena> {
     let arena = unsafe { ABANDONED.get().as_ref() }?;
     ABANDONED.set(arena.next_abandoned.get());
     arena.abandoned.set(0);
+    arch::set_arena_word(arena.address());
     Some(arena)
 }
 
@@ -118,7 +130,10 @@ fn adopt() -> Option<&'static Arena> {
 fn disown(arena: &'static Arena) {
     arena.tidy();
     let _held = LOCK.lock();
-    push_abandoned(arena);
+    // In the child of a fork that came before this, it is there already.
+    if arena.abandoned.get() == 0 {
+        push_abandoned(arena);
+    }
 }
 
 fn push_abandoned(arena: &'static Arena) {
@@ -175,14 +190,11 @@ pub fn tidy_abandoned() {
     }
 }
 
-/// Has [`leave`] called when the running thread ends.
-fn watch_end() {
-    let Some(key) = key() else {
-        return;
-    };
+/// Has [`leave`] called when the running thread ends; whether that could be arranged.
+fn watch_end() -> bool {
     // SAFETY: the key exists; a key below 32, as ours mostly is, makes libc allocate nothing, and
     // for the others the arena word is already set.
-    unsafe { libc::pthread_setspecific(key, ptr::dangling()) };
+    key().is_some_and(|key| unsafe { libc::pthread_setspecific(key, ptr::dangling()) } == 0)
 }
 
 fn key() -> Option<libc::pthread_key_t> {
@@ -192,7 +204,7 @@ fn key() -> Option<libc::pthread_key_t> {
     }
     let mut key: libc::pthread_key_t = 0;
     // SAFETY: the destructor lives as long as the process (nodelete).
-    if unsafe { libc::pthread_key_create(&mut key, Some(leave)) } != 0 {
+    if unsafe { libc::pthread_key_create(&mut key, Some(at_end)) } != 0 {
         return None;
     }
     match KEY.compare_exchange(0, key + 1, Relaxed, Relaxed) {
@@ -205,25 +217,27 @@ fn key() -> Option<libc::pthread_key_t> {
     }
 }
 
-/// The running thread leaves its arena to others.
-extern "C" fn leave(_: *mut libc::c_void) {
+extern "C" fn at_end(_: *mut libc::c_void) {
+    leave();
+}
+
+/// The running thread leaves its arena to others; whether it could.
+fn leave() -> bool {
     let Some(left) = left_mark() else {
-        return;
+        return false;
     };
     let word = arch::arena_word();
     arch::set_arena_word(left as usize);
     // SAFETY: the word was this thread's own until the line above.
     unsafe { abandon(word) };
+    true
 }
 
-/// The mark of threads that have left, with the late arena behind it.
+/// The mark of threads that have left.
 fn left_mark() -> Option<*mut Arena> {
     let _held = LATE.lock();
     if LEFT.load(Relaxed).is_null() {
-        let late = Arena::create()?;
         let left = Arena::create()?;
-        enlist(late);
-        LATE_ARENA.store(late as *const Arena as *mut Arena, Release);
         LEFT.store(left as *const Arena as *mut Arena, Release);
     }
     Some(LEFT.load(Relaxed))
@@ -232,14 +246,23 @@ fn left_mark() -> Option<*mut Arena> {
 /// In the child of a fork: arenas of threads that are not here are free to be adopted, but for
 /// those caught in the middle of a change.
 pub fn after_fork_in_child() {
+    // What the fork interrupted goes on with the list as it is.
+    if LOCK.is_mine() {
+        return;
+    }
     let mine = arch::arena_word();
     let late = LATE_ARENA.load(Relaxed);
+    ABANDONED.set(ptr::null_mut());
     let mut next = ALL.get();
     // SAFETY: the list holds arenas, which stay mapped.
     while let Some(arena) = unsafe { next.as_ref() } {
         next = arena.next_all.get();
-        let shared = ptr::eq(arena, late);
-        if arena.address() != mine && !shared && arena.abandoned.get() == 0 && !arena.is_busy() {
+        arena.abandoned.set(0);
+        if ptr::eq(arena, late) {
+            if arena.is_busy() && !LATE.is_mine() {
+                LATE_ARENA.store(ptr::null_mut(), Relaxed);
+            }
+        } else if arena.address() != mine && !arena.is_busy() {
             arena.set_hint();
             push_abandoned(arena);
         }

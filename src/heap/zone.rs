@@ -231,6 +231,32 @@ impl Zone {
         self.table_open.set(open + step);
         Ok(())
     }
+
+    /// In the child of a fork that did not wait for the grow lock: what its holder had just mapped
+    /// of the map and of the table may not have been counted.
+    pub fn recount(&self) {
+        if !self.is_ready() {
+            return;
+        }
+        let (page, most) = (align::page_size(), self.most.get() / PAGE);
+        for (start, open, most) in [
+            (self.map.get() as usize, &self.map_open, most * 4),
+            (
+                self.table.get() as usize,
+                &self.table_open,
+                most * size_of::<Span>(),
+            ),
+        ] {
+            let mut there = true;
+            while there && open.get() < most {
+                let probe = sys::map_new_at(start + open.get(), page, Prot::RW, 0);
+                there = probe == Err(Errno(libc::EEXIST));
+                if there || probe.is_ok() {
+                    open.set(open.get() + page);
+                }
+            }
+        }
+    }
 }
 
 /// Where the zone may start and how large it may become, best first.
@@ -251,4 +277,36 @@ fn places() -> [(usize, usize); 3] {
         (here.saturating_sub(1 << 37), 1 << 35),
         (here + (1 << 34), 1 << 35),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growth_that_was_not_counted_is_found() {
+        let zone = Zone {
+            base: PlainSize::new(0),
+            limit: PlainSize::new(0),
+            map: PlainPtr::new(core::ptr::null_mut()),
+            table: PlainPtr::new(core::ptr::null_mut()),
+            most: PlainSize::new(0),
+            map_open: PlainSize::new(0),
+            table_open: PlainSize::new(0),
+        };
+        zone.recount();
+        zone.init().unwrap();
+        zone.extend(1).unwrap();
+        for (start, open, step) in [
+            (zone.map.get() as usize, &zone.map_open, 3 * MAP_STEP),
+            (zone.table.get() as usize, &zone.table_open, TABLE_STEP),
+        ] {
+            let before = open.get();
+            sys::map_new_at(start + before, step, Prot::RW, 0).unwrap();
+            zone.recount();
+            assert!(open.get() >= before + step);
+            zone.grow_table().unwrap();
+            zone.extend(open.get() / 4).unwrap();
+        }
+    }
 }
