@@ -3,7 +3,8 @@
 //! A thread gets an arena at its first allocation: one that a dead thread left, or a new one.
 //! Threads on stacks of ours are observed to be dead from outside ([`abandon`]). Other threads
 //! (given stacks, the main thread, timers of libc) leave their arena in a key destructor, and
-//! what they free or allocate after it goes through one shared *late* arena under a lock.
+//! what they free or allocate after it, or if there is no key, goes through one shared *late*
+//! arena under a lock.
 //! Invariant: an arena is owned by at most one thread; arenas without one are in the abandoned
 //! list, guarded by the registry's lock, or were torn by a fork and are never used again. As a
 //! signal handler may fork anywhere, a thread's word is set under the lock that gives it the arena.
@@ -99,8 +100,8 @@ fn attach() -> Option<Own> {
     };
     // The first thread to allocate is the main thread, whose arena nobody needs before exit.
     let is_main = MAIN_SEEN.swap(1, Relaxed) == 0;
-    if !is_main && arch::record_word() == 0 {
-        watch_end();
+    if !is_main && arch::record_word() == 0 && !watch_end() && leave() {
+        return late();
     }
     Some(Own { arena, _late: None })
 }
