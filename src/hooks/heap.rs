@@ -113,8 +113,8 @@ pub unsafe extern "C" fn reallocarray(
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     match align.max(16).checked_next_power_of_two() {
-        Some(align) if align <= isize::MAX as usize => aligned(align, size),
-        _ => {
+        Some(align) => aligned(align, size),
+        None => {
             failed(libc::EINVAL);
             ptr::null_mut()
         }
@@ -130,18 +130,19 @@ pub unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void
 }
 
 /// # Safety
-/// posix_memalign(3): `out` takes one pointer, and only on success.
+/// posix_memalign(3): `out` takes one pointer, and only on success. Out of memory sets errno too, as
+/// glibc's does.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
     if !align.is_power_of_two() || align < mem::size_of::<*mut c_void>() {
         return libc::EINVAL;
     }
-    let block = heap::allocate_aligned(align, size);
+    let block = aligned(align, size);
     if block.is_null() {
         return libc::ENOMEM;
     }
     // SAFETY: the caller's promise.
-    unsafe { out.write(block.cast()) };
+    unsafe { out.write(block) };
     0
 }
 
