@@ -7,7 +7,8 @@
 //! The zone is addresses only; each of the three parts is mapped from its start, exactly as far
 //! as it is used, so nothing is reserved and nothing is charged that is not used.
 //! Invariant: for every page below `limit` the map entry is readable, and it is the place of a
-//! readable span in the table, in bytes. An entry may be stale: a reader checks what it finds against the span's own range.
+//! readable span in the table, in bytes. An entry may be stale: a reader checks what it finds
+//! against the span's own range.
 
 use super::{
     block,
@@ -240,11 +241,11 @@ impl Zone {
         }
         let (page, most) = (align::page_size(), self.most.get() / PAGE);
         for (start, open, most) in [
-            (self.map.get() as usize, &self.map_open, most * 4),
+            (self.view.map.get() as usize, &self.map_open, most * 4),
             (
-                self.table.get() as usize,
+                self.view.table.get() as usize,
                 &self.table_open,
-                most * size_of::<Span>(),
+                (most * size_of::<Span>()).min(TABLE_MOST),
             ),
         ] {
             let mut there = true;
@@ -286,10 +287,7 @@ mod tests {
     #[test]
     fn a_growth_that_was_not_counted_is_found() {
         let zone = Zone {
-            base: PlainSize::new(0),
-            limit: PlainSize::new(0),
-            map: PlainPtr::new(core::ptr::null_mut()),
-            table: PlainPtr::new(core::ptr::null_mut()),
+            view: View::none(),
             most: PlainSize::new(0),
             map_open: PlainSize::new(0),
             table_open: PlainSize::new(0),
@@ -298,8 +296,8 @@ mod tests {
         zone.init().unwrap();
         zone.extend(1).unwrap();
         for (start, open, step) in [
-            (zone.map.get() as usize, &zone.map_open, 3 * MAP_STEP),
-            (zone.table.get() as usize, &zone.table_open, TABLE_STEP),
+            (zone.view.map.get() as usize, &zone.map_open, 3 * MAP_STEP),
+            (zone.view.table.get() as usize, &zone.table_open, TABLE_STEP),
         ] {
             let before = open.get();
             sys::map_new_at(start + before, step, Prot::RW, 0).unwrap();
