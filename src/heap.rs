@@ -30,6 +30,7 @@ use crate::{arch, fatal::fatal, line::Line, lock, lock::Lock};
 use block::Block;
 use class::{MAX_DIRECT, MAX_SMALL, PAGE};
 use core::ptr;
+pub use registry::no_arena;
 use span::{Span, SpanId, State};
 use zone::ZONE;
 

@@ -298,7 +298,7 @@ impl State {
             if handle != 0 {
                 descriptor::record_word(handle).store(0, Relaxed);
                 let word = descriptor::take_arena_word(handle);
-                if word != 0 {
+                if word != heap::no_arena() {
                     batch.words[batch.count] = word;
                     batch.count += 1;
                 }

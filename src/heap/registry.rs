@@ -42,7 +42,7 @@ static MAIN_SEEN: AtomicU32 = AtomicU32::new(0);
 arch::define_thread_words!(NO_ARENA);
 
 /// The arena word of a thread that has no arena.
-fn no_arena() -> usize {
+pub fn no_arena() -> usize {
     &raw const NO_ARENA as usize
 }
 
@@ -148,7 +148,7 @@ fn push_abandoned(arena: &'static Arena) {
 /// # Safety
 /// `word` must have been read from that thread's static TLS after its death was observed.
 pub unsafe fn abandon(word: usize) {
-    if word == 0 || word == no_arena() || word == LEFT.load(Relaxed) as usize {
+    if word == no_arena() || word == LEFT.load(Relaxed) as usize {
         return;
     }
     // SAFETY: none of those, so it is the address of an arena; its thread is gone, so it is ours.

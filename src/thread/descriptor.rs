@@ -8,7 +8,7 @@
 //! * the joiner, found by the start routine that is stored beside it;
 //! * the list node before the `tid`: links all threads on given stacks, for `setuid` and its like.
 
-use crate::{arch, sys};
+use crate::{arch, heap, sys};
 use core::sync::atomic::{
     AtomicI32, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
@@ -171,14 +171,14 @@ pub unsafe fn record_word<'a>(handle: usize) -> &'a AtomicUsize {
     unsafe { AtomicUsize::from_ptr(at as *mut usize) }
 }
 
-/// Takes the arena word of an ended thread.
+/// Takes the arena word of an ended thread, or of one that a fork left behind.
 ///
 /// # Safety
 /// The thread must be off its stack, and the stack still mapped.
 pub unsafe fn take_arena_word(handle: usize) -> usize {
     let at = handle.wrapping_add_signed(arch::arena_word_offset());
     // SAFETY: static TLS lies beside the descriptor, and nobody else uses it any more.
-    unsafe { core::mem::take(&mut *(at as *mut usize)) }
+    unsafe { core::mem::replace(&mut *(at as *mut usize), heap::no_arena()) }
 }
 
 /// The descriptor that libc will place on a stack ending at `top`, once one was seen.
