@@ -62,7 +62,7 @@ pub fn allocate(size: usize) -> *mut u8 {
 #[inline(never)]
 pub fn allocate_slow(size: usize) -> *mut u8 {
     let block = if size <= MAX_SMALL {
-        allocate_class(class::class_of(size))
+        allocate_class(class::class_of(size), 1)
     } else if size <= MOST {
         large::allocate(size, 1).map(|(address, _)| address)
     } else {
@@ -71,9 +71,9 @@ pub fn allocate_slow(size: usize) -> *mut u8 {
     block.map_or(ptr::null_mut(), |address| address as *mut u8)
 }
 
-fn allocate_class(class: usize) -> Option<usize> {
+fn allocate_class(class: usize, align: usize) -> Option<usize> {
     let own = registry::own()?;
-    own.arena.allocate(class)
+    own.arena.allocate(class, align)
 }
 
 /// A block of `size` bytes that hold zeros; null when out of memory.
@@ -122,7 +122,7 @@ pub fn allocate_aligned(align: usize, size: usize) -> *mut u8 {
         None
     };
     let block = match small {
-        Some(class) => allocate_class(class),
+        Some(class) => allocate_class(class, align),
         None => large::allocate(size, align).map(|(address, _)| address),
     };
     block.map_or(ptr::null_mut(), |address| address as *mut u8)
@@ -369,6 +369,15 @@ pub fn trim(pad: usize) -> bool {
     }
     registry::tidy_abandoned();
     pool::trim(pad)
+}
+
+/// Gives back what nobody uses, since memory is needed for something else.
+pub fn make_room() {
+    if let Some(own) = registry::own() {
+        own.arena.tidy();
+    }
+    registry::tidy_abandoned();
+    pool::make_room();
 }
 
 /// Gives back what nobody uses, before `mlockall` charges all address space.

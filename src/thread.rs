@@ -487,7 +487,7 @@ fn map_new(order: &Order) -> Result<*mut Record, Errno> {
         // What is idle gives way to what is needed.
         memlock::refused();
         give_idle_back();
-        heap::trim(0);
+        heap::make_room();
         Stack::map(order.wish.shape)
     })?;
     if memlock::era() != era {

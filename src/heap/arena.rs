@@ -38,11 +38,10 @@ const LOCKED_SPAN: usize = 8 << 10;
 const KEEP_SPANS: u32 = 4;
 const KEEP_PAGES: u32 = 32;
 
-/// Runs of large blocks up to so many pages (256 KiB) are kept for the next block of that length,
-/// at most so many pages in all (1 MiB; 256 KiB in a locked process, where they are charged).
-pub const KEEP_RUN: usize = 64;
-const KEEP_RUNS: u32 = 256;
-const KEEP_RUNS_LOCKED: u32 = 64;
+/// Runs of large blocks up to so many pages (64 KiB) are kept for the next block of that length, at
+/// most so many pages in all (256 KiB): only their own thread can use them.
+pub const KEEP_RUN: usize = 16;
+const KEEP_RUNS: u32 = 64;
 
 /// What other threads write, on a cache line of its own.
 #[repr(C, align(64))]
@@ -152,11 +151,11 @@ impl Arena {
         self.busy.get() != 0
     }
 
-    /// A block of `class`, by the slow road; of a larger class when out of memory. `None` when
-    /// there is none either.
+    /// A block of `class`, by the slow road; when out of memory of a larger class whose blocks are
+    /// aligned to `align` bytes too. `None` when there is none either.
     #[cold]
     #[inline(never)]
-    pub fn allocate(&self, class: usize) -> Option<usize> {
+    pub fn allocate(&self, class: usize, align: usize) -> Option<usize> {
         let _busy = Busy::new(self);
         if let Some(block) = self.take(class, true) {
             return Some(block);
@@ -164,8 +163,11 @@ impl Arena {
         // Out of memory: what the hint missed, and what waits to go home, may still help.
         self.tidy();
         registry::tidy_abandoned();
-        self.take(class, true)
-            .or_else(|| (class + 1..CLASSES).find_map(|larger| self.take(larger, false)))
+        self.take(class, true).or_else(|| {
+            (class + 1..CLASSES)
+                .filter(|&larger| class::size_of(larger).is_multiple_of(align))
+                .find_map(|larger| self.take(larger, false))
+        })
     }
 
     /// A block from a span of this class; from a new span only if `grow`.
@@ -291,9 +293,11 @@ impl Arena {
         }
     }
 
-    /// Whether a span in a partial list is alone there.
+    /// Whether a span in a partial list is alone there and so kept, as a thread may need it.
     fn is_only(&self, span: &'static Span) -> bool {
-        span.next.get() == 0 && self.partial[span.class()].get() == ZONE.id(span).0
+        self.abandoned.get() == 0
+            && span.next.get() == 0
+            && self.partial[span.class()].get() == ZONE.id(span).0
     }
 
     /// Frees a block of a full span of this arena.
@@ -373,7 +377,8 @@ impl Arena {
 
     /// Puts a span in no list where its blocks in use say.
     fn settle(&self, span: &'static Span) {
-        if span.used.get() == 0 && self.partial[span.class()].get() != 0 {
+        let needed = self.abandoned.get() == 0 && self.partial[span.class()].get() == 0;
+        if span.used.get() == 0 && !needed {
             self.put_empty(span)
         } else {
             self.link(span)
@@ -457,15 +462,10 @@ impl Arena {
     /// Keeps the run of a large block that was freed, or gives it to the pool.
     pub fn put_run(&self, run: &'static Span) {
         let pages = run.pages.get();
-        let most = if memlock::future() {
-            KEEP_RUNS_LOCKED
-        } else {
-            KEEP_RUNS
-        };
         let Some(head) = self.runs.get(pages as usize) else {
             return pool::free(run);
         };
-        if self.run_pages.get() + pages > most {
+        if self.run_pages.get() + pages > KEEP_RUNS {
             return pool::free(run);
         }
         let _busy = Busy::new(self);
@@ -483,6 +483,12 @@ impl Arena {
                 pool::free(run);
             }
         }
+    }
+
+    /// For an arena without a thread: what came home and is wholly free goes to the pool.
+    pub fn settle_received(&self) {
+        self.sweep();
+        self.drop_empties(0, 0);
     }
 
     /// Everything that is wholly free goes to the pool, and what others own goes home.

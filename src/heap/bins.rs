@@ -8,9 +8,9 @@ use super::{
     zone::ZONE,
 };
 
-/// Lengths below this have a bin each; above, four bins a doubling.
+/// Lengths below this have a bin each; above, sixteen bins a doubling.
 const EXACT: usize = 64;
-const BINS: usize = EXACT + 4 * 26;
+const BINS: usize = EXACT + 16 * 26;
 /// How many runs of the bin that also holds too short ones are looked at.
 const LOOK: usize = 64;
 
@@ -28,7 +28,7 @@ fn bin_of(pages: usize) -> usize {
         return pages;
     }
     let power = pages.ilog2() as usize;
-    EXACT + (power - 6) * 4 + (pages >> (power - 2) & 3)
+    EXACT + (power - 6) * 16 + (pages >> (power - 4) & 15)
 }
 
 impl Bins {
@@ -132,6 +132,7 @@ impl Bins {
 pub struct Ages {
     oldest: u32,
     youngest: u32,
+    count: usize,
 }
 
 impl Ages {
@@ -139,6 +140,7 @@ impl Ages {
         Self {
             oldest: 0,
             youngest: 0,
+            count: 0,
         }
     }
 
@@ -153,6 +155,7 @@ impl Ages {
             }
         }
         self.youngest = id;
+        self.count += 1;
     }
 
     pub fn remove(&mut self, span: &'static Span) {
@@ -171,6 +174,11 @@ impl Ages {
                 younger.set_ages(older, younger.ages().1);
             }
         }
+        self.count -= 1;
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     pub fn oldest(&self) -> Option<&'static Span> {

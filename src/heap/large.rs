@@ -25,7 +25,7 @@ pub fn allocate(size: usize, align: usize) -> Option<(usize, bool)> {
         registry::own()?.arena.tidy();
         registry::tidy_abandoned();
         pool::allocate(pages, align).or_else(|| {
-            pool::trim(0);
+            pool::make_room();
             pool::allocate(pages, align)
         })
     })?;

@@ -41,6 +41,8 @@ const RETAIN_RUN: usize = 8192;
 const RETAIN_FIRST: usize = 256;
 /// Shorter dirty runs are not worth a system call, unless `malloc_trim` asks.
 const PURGE_LEAST: usize = 16;
+/// Pages beyond a fixed `M_TRIM_THRESHOLD` that are kept (128 KiB, glibc's `M_TOP_PAD`).
+const TOP_PAD: usize = 32;
 /// From this length on (1 MiB) a purged run gives up its mapping, not only its pages.
 const UNMAP_LEAST: usize = 256;
 /// Shorter runs give up their mapping only while there are fewer holes than this: each may cost
@@ -68,8 +70,11 @@ struct Runs {
     unused: u32,
     unused_count: usize,
     fresh: usize,
-    /// Pages in `free` that may be resident.
+    /// Pages in `free` that may be resident, and those of them that are in `long`.
     dirty: usize,
+    dirty_long: usize,
+    /// Pages in free runs of at least [`UNMAP_LEAST`].
+    unmappable: usize,
     /// The least that `dirty` has been since `decayed` (milliseconds): nobody missed these.
     dirty_low: usize,
     decayed: u64,
@@ -102,6 +107,8 @@ static POOL: Pool = Pool {
         unused_count: 0,
         fresh: 1,
         dirty: 0,
+        dirty_long: 0,
+        unmappable: 0,
         dirty_low: 0,
         decayed: 0,
         idle: 0,
@@ -132,18 +139,19 @@ fn lock() -> Locked {
     Locked(POOL.lock.lock())
 }
 
-/// The pool, with room in the table for one operation; `None` when out of memory.
+/// The pool, with room in the table for one operation, and as much again for the thread that
+/// grows the heap at the moment; `None` when out of memory.
 fn lock_with_spans() -> Option<Locked> {
     loop {
         let pool = lock();
-        if pool.spans_left() >= SPANS_PER_STEP {
+        if pool.spans_left() >= 2 * SPANS_PER_STEP {
             return Some(pool);
         }
         drop(pool);
         let _grow = POOL.grow.lock();
         if !ZONE.is_ready() {
             ZONE.init().ok()?;
-        } else if lock().spans_left() < SPANS_PER_STEP {
+        } else if lock().spans_left() < 2 * SPANS_PER_STEP {
             ZONE.grow_table().ok()?;
         }
     }
@@ -189,30 +197,39 @@ impl Runs {
         }
     }
 
-    /// The list by age in which a free run with `dirty` dirty pages is.
-    fn ages(&mut self, dirty: u32) -> Option<&mut Ages> {
-        match dirty as usize {
-            0 => None,
-            PURGE_LEAST.. => Some(&mut self.long),
-            _ => Some(&mut self.short),
-        }
-    }
-
     /// Puts a run into the lists of its state.
     fn list(&mut self, run: &'static Span) {
         self.bins(run.state()).push(run);
-        self.dirty += run.used.get() as usize;
-        if let Some(ages) = self.ages(run.used.get()) {
-            ages.push(run);
+        if run.state() == State::Free && run.pages.get() as usize >= UNMAP_LEAST {
+            self.unmappable += run.pages.get() as usize;
+        }
+        let dirty = run.used.get() as usize;
+        self.dirty += dirty;
+        match dirty {
+            0 => {}
+            PURGE_LEAST.. => {
+                self.dirty_long += dirty;
+                self.long.push(run);
+            }
+            _ => self.short.push(run),
         }
     }
 
     /// Takes a run out of the lists of its state.
     fn unlist(&mut self, run: &'static Span) {
         self.bins(run.state()).remove(run);
-        self.dirty -= run.used.get() as usize;
-        if let Some(ages) = self.ages(run.used.get()) {
-            ages.remove(run);
+        if run.state() == State::Free && run.pages.get() as usize >= UNMAP_LEAST {
+            self.unmappable -= run.pages.get() as usize;
+        }
+        let dirty = run.used.get() as usize;
+        self.dirty -= dirty;
+        match dirty {
+            0 => {}
+            PURGE_LEAST.. => {
+                self.dirty_long -= dirty;
+                self.long.remove(run);
+            }
+            _ => self.short.remove(run),
         }
     }
 
@@ -272,8 +289,7 @@ impl Runs {
     /// How many of the dirty pages are in which part is not known: both claim as many as they can.
     fn cut(&mut self, run: &'static Span, pages: u32, kind: State) {
         let rest = run.pages.get() - pages;
-        // Without room in the table the run stays longer than asked for.
-        if rest == 0 || self.spans_left() == 0 {
+        if rest == 0 {
             return;
         }
         let tail = self.new_span(run.page.get() + pages, rest, State::Taken);
@@ -283,31 +299,30 @@ impl Runs {
         self.insert(tail, kind);
     }
 
+    /// Cuts the first `pages` pages off a taken run, as `kind`, and returns what remains.
+    fn cut_front(&mut self, run: &'static Span, pages: u32, kind: State) -> &'static Span {
+        let body = self.new_span(
+            run.page.get() + pages,
+            run.pages.get() - pages,
+            State::Taken,
+        );
+        body.used.set(run.used.get().min(body.pages.get()));
+        run.pages.set(pages);
+        run.used.set(run.used.get().min(pages));
+        self.insert(run, kind);
+        body
+    }
+
     /// Cuts `pages` pages that start at a multiple of `align` pages out of a taken run that has
-    /// them; the rest goes to the bins as `kind`.
-    fn cut_aligned(
-        &mut self,
-        run: &'static Span,
-        pages: usize,
-        align: usize,
-        kind: State,
-    ) -> &'static Span {
-        let first = ZONE.address(run.page.get());
-        let lost = (align::up(first, align * PAGE).unwrap_or(first) - first) / PAGE;
-        let mut run = run;
-        if lost > 0 {
-            let body = self.new_span(
-                run.page.get() + lost as u32,
-                run.pages.get() - lost as u32,
-                State::Taken,
-            );
-            body.used.set(run.used.get().min(body.pages.get()));
-            run.pages.set(lost as u32);
-            run.used.set(run.used.get().min(lost as u32));
-            self.insert(run, kind);
-            run = body;
-        }
-        self.cut(run, pages as u32, kind);
+    /// them; the rest is free.
+    fn cut_aligned(&mut self, run: &'static Span, pages: usize, align: usize) -> &'static Span {
+        let lead = lead(run.page.get(), align) as u32;
+        let run = if lead > 0 {
+            self.cut_front(run, lead, State::Free)
+        } else {
+            run
+        };
+        self.cut(run, pages as u32, State::Free);
         run
     }
 
@@ -315,15 +330,7 @@ impl Runs {
     fn fit(&mut self, pages: usize, align: usize) -> Option<&'static Span> {
         let run = self.free.find(pages + align - 1)?;
         self.take(run);
-        Some(self.cut_aligned(run, pages, align, State::Free))
-    }
-
-    /// Takes the free run that ends where `hole` starts, where any start will do.
-    fn take_before(&mut self, hole: &Span, align: usize) -> Option<&'static Span> {
-        let before = self.neighbour(hole.page.get(), State::Free, true);
-        let before = before.filter(|_| align == 1)?;
-        self.take(before);
-        Some(before)
+        Some(self.cut_aligned(run, pages, align))
     }
 
     /// Undoes the taking of a free run and of a hole, which may be empty.
@@ -358,7 +365,8 @@ pub fn allocate(pages: usize, align: usize) -> Option<&'static Span> {
     grow(pages, align)
 }
 
-/// [`lock_with_spans`] for a caller that holds the grow lock.
+/// [`lock_with_spans`] for a caller that holds the grow lock: the room is still there when it
+/// takes the pool's lock again.
 fn lock_with_spans_growing() -> Option<Locked> {
     loop {
         let pool = lock();
@@ -378,8 +386,7 @@ fn grow(pages: usize, align: usize) -> Option<&'static Span> {
     let mut pool = lock_with_spans_growing()?;
     if let Some(hole) = pool.holes.find(pages + align - 1) {
         pool.take(hole);
-        let before = pool.take_before(hole, align);
-        if let Ok(run) = open(pool, before, hole, pages, align) {
+        if let Ok(run) = open(pool, hole, false, pages, align) {
             return Some(run);
         }
     } else {
@@ -411,38 +418,23 @@ fn grow_top(pages: usize, align: usize) -> Result<&'static Span> {
         None => pool.new_span(limit, 0, State::Taken),
     };
     hole.used.set(0);
-    let before = pool.take_before(hole, align);
-    let have = hole.pages.get() as usize + before.map_or(0, |run| run.pages.get() as usize);
-    let least = whole(pages + align - 1).saturating_sub(have);
-    let mut more = least;
-    if align == 1 {
-        more = more.max(step(pool.mapped));
-    }
-    drop(pool);
-    let extended = ZONE.extend(more).or_else(|_| {
-        more = least;
-        ZONE.extend(more)
-    });
-    let mut pool = lock_with_spans_growing().unwrap_or_else(lock);
-    if let Err(error) = extended {
-        pool.put_back(before, hole);
-        return Err(error);
-    }
-    hole.pages.set(hole.pages.get() + more as u32);
-    open(pool, before, hole, pages, align)
+    open(pool, hole, true, pages, align)
 }
 
-/// Maps the start of a taken hole and cuts a run as [`allocate`] returns it from that and the
-/// taken free run `before` it; puts both back on failure. Under the grow lock.
-///
-/// If somebody else has mapped memory into the hole (`EEXIST`), its addresses are lost to us.
+/// Maps memory in a taken hole, which may go on beyond the limit if it is `at_limit`, and cuts a
+/// run as [`allocate`] returns it from that and from a free run right before the hole. Nothing has
+/// changed on failure, but for `EEXIST`: if somebody else has mapped memory into the hole, its
+/// addresses are lost to us. Under the grow lock.
 fn open(
     mut pool: Locked,
-    before: Option<&'static Span>,
-    mut hole: &'static Span,
+    hole: &'static Span,
+    at_limit: bool,
     pages: usize,
     align: usize,
 ) -> Result<&'static Span> {
+    let start = hole.page.get();
+    let before = pool.neighbour(start, State::Free, true);
+    let before = before.filter(|_| align == 1).inspect(|run| pool.take(run));
     let have = before.map_or(0, |run| run.pages.get() as usize);
     if let Some(before) = before
         && have >= pages
@@ -452,44 +444,64 @@ fn open(
         pool.cut(before, pages as u32, State::Free);
         return Ok(before);
     }
+    // What alignment skips is opened too, unless it is worth a hole of its own.
+    let lead = lead(start, align);
+    let skipped = if lead < UNMAP_LEAST { 0 } else { lead };
+    let least = whole(lead + pages - have - skipped);
+    let room = if at_limit {
+        usize::MAX
+    } else {
+        hole.pages.get() as usize - skipped
+    };
+    let mut count = least.max(step(pool.mapped)).min(room);
     if align > 1 {
-        hole = pool.cut_aligned(hole, whole(pages), align, State::Hole);
+        count = least;
     }
-    let least = whole(pages - have);
-    let wanted = least.max(if align == 1 { step(pool.mapped) } else { 0 });
-    pool.cut(
-        hole,
-        wanted.min(hole.pages.get() as usize) as u32,
-        State::Hole,
-    );
     drop(pool);
-    let mut opened = ZONE.reopen(hole.page.get(), hole.pages.get() as usize);
-    let mut pool = lock_with_spans_growing().unwrap_or_else(lock);
-    if opened.is_err() && hole.pages.get() as usize > least {
-        pool.cut(hole, least as u32, State::Hole);
-        drop(pool);
-        opened = ZONE.reopen(hole.page.get(), hole.pages.get() as usize);
-        pool = lock_with_spans_growing().unwrap_or_else(lock);
+    let first = start + skipped as u32;
+    let mut opened = ZONE.reopen(first, count);
+    if opened.is_err() && count > least {
+        count = least;
+        opened = ZONE.reopen(first, count);
     }
+    let end = hole.end().max(first + count as u32);
+    if opened.is_ok() && end > hole.end() {
+        // Only now, since a request that cannot be had must not cost a part of the map.
+        opened = ZONE.extend((end - hole.end()) as usize).map(drop);
+        if opened.is_err() {
+            // SAFETY: just mapped here, and nobody knows of it.
+            let _ = unsafe { sys::unmap(ZONE.address(first), count * PAGE) };
+        }
+    }
+    let mut pool = lock();
     match opened {
         Ok(()) => {
-            pool.count_mapped(hole.pages.get() as usize);
-            if let Some(before) = before {
-                pool.join(hole, before.page.get(), before);
+            pool.count_mapped(count);
+            let mut run = hole;
+            run.pages.set(end - start);
+            if skipped > 0 {
+                run = pool.cut_front(run, skipped as u32, State::Hole);
             }
-            pool.cut(hole, pages as u32, State::Free);
-            Ok(hole)
-        }
-        Err(Errno(libc::EEXIST)) => {
-            hole.pages.set(0);
-            pool.put_back(before, hole);
-            opened.map(|()| hole)
+            pool.cut(run, count as u32, State::Hole);
+            if let Some(before) = before {
+                pool.join(run, before.page.get(), before);
+            }
+            Ok(pool.cut_aligned(run, pages, align))
         }
         Err(error) => {
+            if error == Errno(libc::EEXIST) {
+                hole.pages.set(0);
+            }
             pool.put_back(before, hole);
             Err(error)
         }
     }
+}
+
+/// How many pages lie between `page` and the next that starts at a multiple of `align` pages.
+fn lead(page: u32, align: usize) -> usize {
+    let first = ZONE.address(page);
+    (align::up(first, align * PAGE).unwrap_or(first) - first) / PAGE
 }
 
 /// How many pages of the heap one page of the kernel's is.
@@ -536,8 +548,10 @@ pub fn free(run: &'static Span) {
 
 impl Runs {
     /// Whether freeing `pages` pages should send the run around them, `whole` pages, back to the
-    /// kernel. Locked pages can only be unmapped, which is done for long runs alone; but as they
-    /// are charged and no decay waits for them, fewer are kept.
+    /// kernel at once. Where too much is free otherwise, the frees to come give back the oldest.
+    ///
+    /// Locked pages can only be unmapped, which is done for long runs alone; but as they are charged
+    /// and no decay waits for them, fewer are kept.
     fn purge_due(&mut self, pages: usize, whole: usize) -> bool {
         let locked = memlock::future();
         if whole < if locked { UNMAP_LEAST } else { PURGE_LEAST } {
@@ -558,9 +572,16 @@ impl Runs {
                     (self.retain * 2).max(RETAIN_LEAST).max(self.mapped / 2)
                 }
             }
-            fixed => fixed,
+            // glibc keeps its M_TOP_PAD when it trims.
+            fixed => fixed.saturating_add(TOP_PAD),
         };
-        self.dirty > retain
+        if locked {
+            return self.unmappable > retain;
+        }
+        if self.dirty_long > retain {
+            self.idle = self.idle.max(self.dirty_long - retain);
+        }
+        false
     }
 
     /// Notes how many dirty pages nobody has needed for [`DECAY_MS`].
@@ -575,7 +596,9 @@ impl Runs {
         let idle = self.dirty_low;
         self.decayed = now;
         self.dirty_low = self.dirty;
-        self.idle = if idle < DECAY_LEAST { 0 } else { idle };
+        if idle >= DECAY_LEAST {
+            self.idle = self.idle.max(idle);
+        }
     }
 
     /// Takes the run that has been free for the longest time, of those with [`PURGE_LEAST`] dirty
@@ -603,9 +626,7 @@ fn give_back_idle() {
             pool.idle = pool.idle.saturating_sub(run.used.get() as usize);
             run
         };
-        if !give_back(run) {
-            lock().idle = 0;
-        }
+        give_back(run);
     }
 }
 
@@ -615,11 +636,16 @@ fn give_back_idle() {
 /// would fault when it is used again, while pages that are mapped anew come populated.
 fn give_back(run: &'static Span) -> bool {
     let (first, pages) = (run.page.get() as usize, run.pages.get() as usize);
-    if pages >= UNMAP_LEAST {
-        return unmap(run);
+    let (addr, len) = (ZONE.address(run.page.get()), pages * PAGE);
+    // SAFETY: the run is taken, so its pages are ours and dead.
+    if pages >= UNMAP_LEAST && unsafe { sys::unmap(addr, len) }.is_ok() {
+        run.used.set(0);
+        let mut pool = lock();
+        pool.mapped -= pages;
+        pool.insert(run, State::Hole);
+        return true;
     }
     let whole = first.is_multiple_of(unit()) && pages.is_multiple_of(unit());
-    let (addr, len) = (ZONE.address(run.page.get()), pages * PAGE);
     // SAFETY: the run is taken, so its pages are ours and dead.
     let gone = whole && unsafe { sys::advise(addr, len, libc::MADV_DONTNEED) }.is_ok();
     if gone {
@@ -649,17 +675,35 @@ pub fn trim(pad: usize) -> bool {
         return unmap_longest(1, pad);
     }
     let mut any = false;
-    loop {
+    // What the kernel refuses comes back as the youngest, so each is tried once.
+    let tries = {
+        let pool = lock();
+        pool.long.count() + pool.short.count()
+    };
+    for _ in 0..tries {
         let run = {
             let mut pool = lock();
             let more = pool.dirty * PAGE > pad;
             more.then(|| pool.take_oldest(true)).flatten()
         };
-        // A run that the kernel keeps would be found again.
-        if !run.is_some_and(give_back) {
-            return unmap_longest(UNMAP_LEAST, pad) || any;
+        let Some(run) = run else {
+            break;
+        };
+        any |= give_back(run);
+    }
+    // Pages under a lock of the program's own can only be unmapped.
+    let left = lock().dirty * PAGE > pad;
+    unmap_longest(if left { 1 } else { UNMAP_LEAST }, pad) || any
+}
+
+/// [`trim`] where memory is needed for something else: of what the program wants to keep
+/// (`M_TRIM_THRESHOLD`) nothing is taken.
+pub fn make_room() {
+    match TRIM_THRESHOLD.load(Relaxed) {
+        usize::MAX => {}
+        pages => {
+            trim(pages * PAGE);
         }
-        any = true;
     }
 }
 
@@ -684,7 +728,9 @@ fn unmap_longest(least: usize, pad: usize) -> bool {
                 return any;
             }
             pool.take(run);
-            pool.cut(run, len as u32, State::Free);
+            if pool.spans_left() > SPANS_PER_STEP {
+                pool.cut(run, len as u32, State::Free);
+            }
             run
         };
         if !unmap(run) {
@@ -694,20 +740,21 @@ fn unmap_longest(least: usize, pad: usize) -> bool {
     }
 }
 
-/// Unmaps what is free, so that `mlockall` neither locks nor is charged for it; all of it at the
-/// end of the heap, elsewhere what is worth a system call.
+/// Unmaps what is free, so that `mlockall` neither locks nor is charged for it: but for what the
+/// program wants to keep (`M_TRIM_THRESHOLD`) all of it at the end of the heap, and elsewhere what
+/// is worth a system call.
 pub fn trim_idle() {
-    if TRIM_THRESHOLD.load(Relaxed) == usize::MAX {
-        return;
-    }
+    let keep = TRIM_THRESHOLD.load(Relaxed);
     let end = (ZONE.limit() / PAGE) as u32;
     let top = {
         let mut pool = lock();
         let top = pool.neighbour(end, State::Free, true);
-        top.inspect(|run| pool.take(run))
+        top.filter(|_| keep == 0).inspect(|run| pool.take(run))
     };
-    top.map(unmap);
-    unmap_longest(PURGE_LEAST, 0);
+    if let Some(top) = top {
+        unmap(top);
+    }
+    unmap_longest(PURGE_LEAST, keep.saturating_mul(PAGE));
 }
 
 /// Makes a large block's run `pages` long without moving it; whether that worked.
@@ -774,59 +821,41 @@ fn grow_by(run: &'static Span, more: u32) -> bool {
         };
         let hole = pool.neighbour(end, State::Hole, false);
         let have = hole.map_or(0, |hole| hole.pages.get());
-        if have < more && (end + have) as usize * PAGE == ZONE.limit() {
-            drop(pool);
-            let first = ZONE.extend((more - have) as usize);
-            if first.is_err() || add_hole(end + have, more - have).is_none() {
-                return false;
-            }
-            let Some(again) = lock_with_spans_growing() else {
-                return false;
-            };
-            pool = again;
-        }
-        let Some(hole) = pool.neighbour(end, State::Hole, false) else {
-            return false;
-        };
-        if hole.pages.get() < more {
+        if have < more && (end + have) as usize * PAGE != ZONE.limit() {
             return false;
         }
-        pool.take(hole);
-        pool.cut(hole, more, State::Hole);
-        hole
+        hole.inspect(|hole| {
+            pool.take(hole);
+            pool.cut(hole, more.min(have), State::Hole);
+        })
     };
-    let more = hole.pages.get();
     // A block that was moved keeps the kernel's mapping it had, with which what is mapped beside
     // it does not merge. Growing that mapping keeps it one, so that it can be moved again.
     let (addr, old) = (ZONE.address(run.page.get()), run.pages.get() as usize);
     // SAFETY: the block's owner gave us its run, and the pages behind it are ours to map.
     let grown = unsafe { sys::extend(addr, old * PAGE, (old + more as usize) * PAGE) };
-    let mapped = grown.or_else(|_| ZONE.reopen(end, more as usize));
-    let mut pool = lock();
-    match mapped {
-        Ok(()) => {
-            pool.count_mapped(more as usize);
-            pool.drop_span(hole);
-            run.pages.set(run.pages.get() + more);
-            true
-        }
-        Err(error) => {
-            // Addresses that somebody else mapped are lost to us.
-            if error.0 != libc::EEXIST {
-                pool.insert(hole, State::Hole);
-            }
-            false
+    let mut mapped = grown.or_else(|_| ZONE.reopen(end, more as usize));
+    let over = ((end + more) as usize).saturating_sub(ZONE.limit() / PAGE);
+    if mapped.is_ok() && over > 0 {
+        mapped = ZONE.extend(over).map(drop);
+        if mapped.is_err() {
+            // SAFETY: just mapped here, and nobody knows of it.
+            let _ = unsafe { sys::unmap(ZONE.address(end), more as usize * PAGE) };
         }
     }
-}
-
-/// Puts addresses without memory into the bins. Under the grow lock.
-fn add_hole(first: u32, pages: u32) -> Option<()> {
-    let mut pool = lock_with_spans_growing()?;
-    let hole = pool.new_span(first, pages, State::Taken);
-    hole.used.set(0);
-    pool.insert(hole, State::Hole);
-    Some(())
+    let mut pool = lock();
+    if let Some(hole) = hole {
+        // Addresses that somebody else mapped are lost to us.
+        if matches!(mapped, Ok(()) | Err(Errno(libc::EEXIST))) {
+            hole.pages.set(0);
+        }
+        pool.put_back(None, hole);
+    }
+    if mapped.is_ok() {
+        pool.count_mapped(more as usize);
+        run.pages.set(run.pages.get() + more);
+    }
+    mapped.is_ok()
 }
 
 /// Moves a large block to a new place of `pages` pages by moving its page table entries, with
@@ -845,36 +874,16 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
         return None;
     }
     let _grow = POOL.grow.lock();
-    let room = align::up(pages, page)?;
-    if lock().holes.find(room).is_none() {
-        // As many addresses again stay free behind the block, so that it next grows in place.
-        let first = ZONE.extend(room * 2).ok()?;
-        add_hole(first, (room * 2) as u32)?;
-    }
-    let hole = {
-        let mut pool = lock_with_spans_growing()?;
-        let hole = pool.holes.find(room)?;
-        pool.take(hole);
-        pool.cut(hole, room as u32, State::Hole);
-        hole
-    };
+    let room = whole(pages);
+    let hole = target(room, room - old)?;
     let (from, to) = (ZONE.address(run.page.get()), ZONE.address(hole.page.get()));
-    let moved = reserve(to, room * PAGE).and_then(|()| {
-        // SAFETY: the block's owner gave us its run, and the target is ours and empty.
-        let moved = unsafe {
-            sys::remap(from, old * PAGE, room * PAGE, Some(to)).or_else(|_| {
-                // The run lies in several mappings of the kernel's. Those can be moved, from
-                // Linux 6.17 on, but not grown: what is more is mapped behind them, and first.
-                sys::map_over(to + old * PAGE, (room - old) * PAGE, sys::Prot::RW, 0)?;
-                sys::remap(from, old * PAGE, old * PAGE, Some(to))
-            })
-        };
-        if moved.is_err() {
-            // SAFETY: the target is ours and empty; a failed mremap may have unmapped it already.
-            let _ = unsafe { sys::unmap(to, room * PAGE) };
-        }
-        moved
-    });
+    // SAFETY: the block's owner gave us its run, and the target is ours and empty. (A run in
+    // several mappings of the kernel's is refused as a whole, since it is to grow.)
+    let moved = unsafe { sys::remap(from, old * PAGE, room * PAGE, Some(to)) };
+    if moved.is_err() {
+        // SAFETY: the target is ours and empty; a failed mremap may have unmapped it already.
+        let _ = unsafe { sys::unmap(to, room * PAGE) };
+    }
     // From here on the block is at its new place: nothing below may fail.
     let mut pool = lock();
     if moved.is_err() {
@@ -887,18 +896,60 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
     Some(hole)
 }
 
-/// Makes sure that nobody else has mapped memory into a hole of ours, since `mremap` replaces what
-/// is at its target: by mapping it, which keeps it so.
+/// A taken hole of `room` pages that is safe to move a block to which grows by `more` pages; as many
+/// addresses again stay free behind it if possible, so that the block next grows in place. Under the
+/// grow lock.
+fn target(room: usize, more: usize) -> Option<&'static Span> {
+    let mut pool = lock_with_spans_growing()?;
+    let found = pool.holes.find(room);
+    let hole = match found {
+        Some(hole) => {
+            pool.take(hole);
+            pool.cut(hole, room as u32, State::Hole);
+            hole
+        }
+        None => pool.new_span((ZONE.limit() / PAGE) as u32, 0, State::Taken),
+    };
+    drop(pool);
+    let to = ZONE.address(hole.page.get());
+    let mut safe = reserve(to, room * PAGE, more * PAGE);
+    if found.is_none() && safe.is_ok() {
+        safe = ZONE.extend(room * 2).map(drop);
+        if safe.is_err() {
+            // SAFETY: reserved by us just now.
+            let _ = unsafe { sys::unmap(to, room * PAGE) };
+        } else {
+            hole.used.set(0);
+            hole.pages.set((room * 2) as u32);
+            lock().cut(hole, room as u32, State::Hole);
+        }
+    }
+    if let Err(error) = safe {
+        if error == Errno(libc::EEXIST) {
+            // Somebody else's: these addresses are lost to us.
+            hole.pages.set(0);
+        }
+        lock().put_back(None, hole);
+        return None;
+    }
+    Some(hole)
+}
+
+/// Makes sure that nobody else has mapped memory where a block is to be moved that grows by `more`
+/// bytes, since `mremap` replaces what is at its target: by mapping it, which keeps it so.
 ///
-/// Where the old and the new block together pass the limit of address space (`RLIMIT_AS`), the hole
-/// is looked at part by part instead; then only a thread that maps at an address of its own choice
-/// in this very moment can be overlooked.
-fn reserve(at: usize, len: usize) -> Result<()> {
+/// Where the old and the new block together pass the limit of address space (`RLIMIT_AS`) and what
+/// is more alone does not, the target is looked at part by part; then only a thread that maps at an
+/// address of its own choice in this very moment can be overlooked.
+fn reserve(at: usize, len: usize, more: usize) -> Result<()> {
     let map = |at, len| sys::map_new_at(at, len, sys::Prot::NONE, libc::MAP_NORESERVE);
     let all = map(at, len);
     if all != Err(Errno(libc::ENOMEM)) {
         return all;
     }
+    let probe = sys::map(more, sys::Prot::NONE, libc::MAP_NORESERVE)?;
+    // SAFETY: just mapped here.
+    unsafe { sys::unmap(probe, more) }?;
     let part = unit() * UNMAP_LEAST * PAGE;
     (at..at + len).step_by(part).try_for_each(|start| {
         let len = part.min(at + len - start);

@@ -164,7 +164,7 @@ pub fn received(home: &'static Arena) {
     if let Some(_held) = LOCK.try_lock()
         && home.abandoned.get() != 0
     {
-        home.tidy();
+        home.settle_received();
     }
 }
 
