@@ -38,6 +38,7 @@ aligned_alloc
 calloc
 cfree
 dlopen
+dlsym
 free
 free_aligned_sized
 free_sized

@@ -137,7 +137,7 @@ pub unsafe fn syscall(number: i64, args: [usize; 6]) -> isize {
 }
 
 /// Exports a C function that asks `choose(a, b, caller)` for an address and jumps there with its
-/// two arguments, the second one masked. Its caller's return address stays where it is.
+/// two arguments, the second one masked (sign-extended). Its caller's return address stays where it is.
 macro_rules! export_jump {
     ($name:ident, $choose:path, $mask:expr) => {
         #[unsafe(naked)]
@@ -153,7 +153,7 @@ macro_rules! export_jump {
                 "add rsp, 8",
                 "pop rsi",
                 "pop rdi",
-                "and esi, {mask}",
+                "and rsi, {mask}",
                 "jmp rax",
                 choose = sym $choose,
                 mask = const $mask,

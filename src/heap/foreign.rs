@@ -1,7 +1,7 @@
 //! Blocks of the libc below: those that its own malloc gave out, past ours.
 //!
-//! They come from libraries opened with their own scope, from `dlsym` on a handle of libc and
-//! from its `__libc_malloc`. Invariant: such a block is handed to that libc, never to our heap,
+//! They come from libraries opened with their own scope, from `dlvsym` and from `RTLD_NEXT` in
+//! libraries that are searched after this one. Invariant: such a block is handed to that libc, never to our heap,
 //! and what cannot be one (no memory, not aligned, in a loaded object) is reported
 //! instead; the rest that libc never gave out is for libc to report.
 

@@ -195,6 +195,24 @@ pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     unsafe { heap::usable(block.cast()) }
 }
 
+/// Our function of the family with this name.
+pub fn by_name(name: &[u8]) -> Option<usize> {
+    macro_rules! ours {
+        ($($function:ident)*) => {
+            match name {
+                $(name if name == stringify!($function).as_bytes() => $function as *const () as usize,)*
+                _ => return None,
+            }
+        };
+    }
+    Some(ours!(
+        malloc free calloc realloc reallocarray memalign aligned_alloc posix_memalign valloc pvalloc
+        cfree malloc_usable_size mallopt malloc_trim mallinfo mallinfo2 malloc_stats malloc_info
+        __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_reallocarray __libc_memalign
+        __libc_valloc __libc_pvalloc __libc_mallopt __libc_mallinfo
+    ))
+}
+
 /// Gives every `__libc_*` name of glibc's family our function.
 macro_rules! libc_names {
     ($($name:ident = $function:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {$(

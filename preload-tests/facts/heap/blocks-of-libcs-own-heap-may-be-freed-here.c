@@ -1,6 +1,6 @@
-// A program may reach libc's own malloc past a preloaded one, through a handle of libc.so.6 or
-// as the next definition after another library's: such blocks, of every size and kind, from main
-// and from threads, can be resized, measured and freed by the program's usual calls.
+// A program may reach libc's own malloc past a preloaded one, by its version or as the next
+// definition after another library's: such blocks, of every size and kind, from main and from
+// threads, can be resized, measured and freed by the program's usual calls.
 // linked: next-malloc.c
 #include "check.h"
 #include <dlfcn.h>
@@ -69,7 +69,8 @@ static void *in_thread(void *arg) {
 int main(void) {
   void *h = dlopen("libc.so.6", RTLD_NOW);
   CHECK(h, "dlopen: %s", dlerror());
-#define GET(v, name) CHECK((*(void **)&(v) = dlsym(h, name)), "%s", name)
+  const char *version = dlvsym(h, "free", "GLIBC_2.2.5") ? "GLIBC_2.2.5" : "GLIBC_2.17";
+#define GET(v, name) CHECK((*(void **)&(v) = dlvsym(h, name, version)), "%s", name)
   GET(m, "malloc");
   GET(c, "calloc");
   GET(r, "realloc");

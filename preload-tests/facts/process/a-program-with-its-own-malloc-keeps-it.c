@@ -90,6 +90,16 @@ int main(void) {
   void *h = dlopen("libm.so.6", RTLD_NOW);
   CHECK(h, "dlopen: %s", dlerror());
   dlclose(h);
+  // What a handle of libc gives is not the program's, so that it may be what the program wraps.
+  h = dlopen("libc.so.6", RTLD_NOW);
+  CHECK(h, "dlopen: %s", dlerror());
+  void *(*m)(size_t) = (void *(*)(size_t))dlsym(h, "malloc");
+  void *(*r)(void *, size_t) = (void *(*)(void *, size_t))dlsym(h, "realloc");
+  void (*f)(void *) = (void (*)(void *))dlsym(h, "free");
+  long before = made;
+  CHECK(m && r && f && m != malloc && r != realloc && f != free, "a handle of libc gave the program's own");
+  for (size_t n = 1; n < 1 << 20; n *= 3) f(r(m(n), n * 2));
+  CHECK(made == before, "libc's malloc used the program's");
   for (int i = 0; i < 20; i++) {
     pthread_attr_t a;
     cpu_set_t c;

@@ -1,5 +1,5 @@
-# ctypes finds libc's own malloc through a handle on libc; such blocks end in
-# the free, realloc and malloc_usable_size that every program sees.
+# ctypes asks a handle on libc for malloc; such blocks end in the free, realloc
+# and malloc_usable_size that every program sees.
 import ctypes
 
 glob = ctypes.CDLL(None)
