@@ -3,7 +3,7 @@
 //! A thread gets an arena at its first allocation: one that a dead thread left, or a new one.
 //! Threads on stacks of ours are observed to be dead from outside ([`abandon`]). Other threads
 //! (given stacks, the main thread, timers of libc) leave their arena in a key destructor, and
-//! what they free or allocate after it, or if there is no key, goes through one shared *late*
+//! what they free or allocate after it, or if there can be none, goes through one shared *late*
 //! arena under a lock.
 //! Invariant: an arena is owned by at most one thread; arenas without one are in the abandoned
 //! list, guarded by the registry's lock, or were torn by a fork and are never used again. As a
@@ -191,8 +191,23 @@ pub fn tidy_abandoned() {
     }
 }
 
+unsafe extern "C" {
+    fn __ctype_b_loc() -> *const *const u16;
+}
+
+/// Whether the running thread was started by our libc, and not by that of another namespace: that
+/// one would take our key for one of its own. Told by a thread-local word that libc sets in the
+/// threads that it starts, before all else.
+fn is_of_our_libc() -> bool {
+    // SAFETY: the function gives the address of that word.
+    unsafe { !(*__ctype_b_loc()).is_null() }
+}
+
 /// Has [`leave`] called when the running thread ends; whether that could be arranged.
 fn watch_end() -> bool {
+    if !is_of_our_libc() {
+        return false;
+    }
     // SAFETY: the key exists; a key below 32, as ours mostly is, makes libc allocate nothing, and
     // for the others the arena word is already set.
     key().is_some_and(|key| unsafe { libc::pthread_setspecific(key, ptr::dangling()) } == 0)

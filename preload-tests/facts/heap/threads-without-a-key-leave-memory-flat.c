@@ -1,5 +1,6 @@
 // Threads on stacks of the program's own, in a program that has taken every key there is, end
 // without leaving memory behind; blocks that others free of theirs come back too.
+// env: MALLOC_ARENA_MAX=1
 #include "check.h"
 enum { STACK = 64 << 10, WARM = 500, THREADS = 5000 };
 static void *use(void *kept) {
