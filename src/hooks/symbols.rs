@@ -1,10 +1,11 @@
-//! `dlsym`: whoever asks a handle for libc's definition of a name of the malloc family gets ours, as
-//! blocks that libc's own functions hand out (`strdup`, `getline`) are blocks of ours.
+//! `dlsym`: whoever asks a handle for libc's definition of a name that we follow gets ours. Blocks
+//! that libc's own functions hand out (`strdup`, `getline`) are blocks of ours, and threads joined
+//! and memory locked past us are harder to follow.
 //!
 //! Invariant: all else is answered by the real function with its caller in sight, since
 //! `RTLD_NEXT` and `RTLD_DEFAULT` depend on who asks: wrappers of malloc find what they wrap.
 
-use super::heap;
+use super::{heap, thread};
 use crate::arch;
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::NonNull;
@@ -31,14 +32,15 @@ fn real() -> usize {
         .map_or(0, |address| address.get())
 }
 
-/// Our function that has this name, if it is one of the malloc family.
+/// Our function that has this name.
 ///
 /// # Safety
 /// `name` must be a string or null.
 unsafe fn ours(name: *const c_char) -> Option<usize> {
     let name = NonNull::new(name.cast_mut())?;
     // SAFETY: by the caller's word.
-    heap::by_name(unsafe { CStr::from_ptr(name.as_ptr()) }.to_bytes())
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_bytes();
+    heap::by_name(name).or_else(|| thread::by_name(name))
 }
 
 arch::export_jump!(dlsym, choose, -1);
@@ -56,7 +58,8 @@ unsafe extern "C" fn choose(handle: *mut c_void, name: *const c_char, _: *const 
 
 unsafe extern "C" fn look_up(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     // First, since what comes last leaves its error for `dlerror`.
-    let wrapped = is_wrapped();
+    // SAFETY: a string, as `dlsym` demands.
+    let wrapped = is_wrapped(unsafe { CStr::from_ptr(name) });
     // SAFETY: this is the address of libc's `dlsym`, which exists; the arguments are the caller's.
     let found = unsafe { core::mem::transmute::<usize, Dlsym>(real())(handle, name) };
     // SAFETY: a string, as `dlsym` demands.
@@ -66,10 +69,10 @@ unsafe extern "C" fn look_up(handle: *mut c_void, name: *const c_char) -> *mut c
     }
 }
 
-/// Whether a library that is searched after ours wraps what we hand libc's blocks to. It may be
-/// the one that asks, and would be given its way back to itself.
-fn is_wrapped() -> bool {
-    [c"free", c"realloc", c"malloc_usable_size"]
+/// Whether a library that is searched after ours wraps this function, or one to which we hand
+/// libc's blocks. It may be the one that asks, and would be given its way back to itself.
+fn is_wrapped(name: &CStr) -> bool {
+    [name, c"free", c"realloc", c"malloc_usable_size"]
         .iter()
         .any(|name| {
             // SAFETY: the name ends with a NUL.

@@ -193,3 +193,20 @@ redhook::hook! {
         })
     }
 }
+
+/// Our function with this name.
+pub fn by_name(name: &[u8]) -> Option<usize> {
+    macro_rules! ours {
+        ($($function:ident)*) => {{
+            unsafe extern "C" { $(safe fn $function();)* }
+            match name {
+                $(name if name == stringify!($function).as_bytes() => $function as *const () as usize,)*
+                _ => return None,
+            }
+        }};
+    }
+    Some(ours!(
+        pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np
+        pthread_detach pthread_getattr_np thrd_create thrd_join thrd_detach mlockall munlockall
+    ))
+}

@@ -1,5 +1,5 @@
-// A program may reach pthread_join and pthread_detach through a handle of libc.so.6, past any
-// preloaded library: 5000 threads ended that way leave memory, mappings and address space flat,
+// A program may reach pthread_join and pthread_detach through a handle of libc.so.6, by version,
+// past any preloaded library: 5000 threads ended that way leave memory, mappings and address space flat,
 // and later threads run undisturbed.
 // env: MALLOC_ARENA_MAX=1
 #include "check.h"
@@ -17,10 +17,12 @@ static void *work(void *arg) {
 int main(void) {
   void *h = dlopen("libc.so.6", RTLD_NOW);
   CHECK(h, "dlopen: %s", dlerror());
-  int (*join)(pthread_t, void **) = (int (*)(pthread_t, void **))dlsym(h, "pthread_join");
-  int (*detach)(pthread_t) = (int (*)(pthread_t))dlsym(h, "pthread_detach");
-  int (*tryjoin)(pthread_t, void **) = (int (*)(pthread_t, void **))dlsym(h, "pthread_tryjoin_np");
-  CHECK(join && detach && tryjoin, "dlsym");
+  const char *version = dlvsym(h, "pthread_join", "GLIBC_2.2.5") ? "GLIBC_2.2.5" : "GLIBC_2.17";
+  const char *later = dlvsym(h, "pthread_tryjoin_np", "GLIBC_2.3.3") ? "GLIBC_2.3.3" : version;
+  int (*join)(pthread_t, void **) = (int (*)(pthread_t, void **))dlvsym(h, "pthread_join", version);
+  int (*detach)(pthread_t) = (int (*)(pthread_t))dlvsym(h, "pthread_detach", version);
+  int (*tryjoin)(pthread_t, void **) = (int (*)(pthread_t, void **))dlvsym(h, "pthread_tryjoin_np", later);
+  CHECK(join && detach && tryjoin, "dlvsym");
   long size = 0, rss = 0;
   int maps = 0;
   pthread_attr_t small = attr_of(100 << 10, 4096);
