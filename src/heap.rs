@@ -135,30 +135,36 @@ pub fn allocate_aligned(align: usize, size: usize) -> *mut u8 {
 /// reported and ends the process where it can be told.
 #[inline(always)]
 pub unsafe fn free(block: *mut u8) {
-    let word = arch::arena_word();
     let address = block as usize;
-    // SAFETY: the arena word is the address of an arena, of which only the front may be there
-    // (`NO_ARENA`).
-    let view = unsafe { &(*(word as *const arena::Front)).view };
-    // SAFETY: this thread alone writes its arena's view.
-    if let Some(offset) = unsafe { view.offset(address) } {
-        // SAFETY: an offset of this view, which this thread alone writes.
-        let span = unsafe { view.span_at(offset) };
-        // SAFETY: the arena is this thread's, so the span is.
-        if span.owner.get() == word && unsafe { span.starts_own_block(address) } {
-            // SAFETY: the start of a carved block, which is the caller's to give, of our span.
-            let (free, key) = unsafe { (Block::new(address), span.key.own()) };
-            if free.mark_unless_marked(key) {
-                // SAFETY: the span is ours.
-                if unsafe { arena::push_own(span, free) } == 0 {
-                    arena::retire(span);
-                }
-                return;
+    if let Some(span) = own_span(address) {
+        // SAFETY: the start of a carved block, which is the caller's to give, of our span.
+        let (free, key) = unsafe { (Block::new(address), span.key.own()) };
+        if free.mark_unless_marked(key) {
+            // SAFETY: the span is ours.
+            if unsafe { arena::push_own(span, free) } == 0 {
+                arena::retire(span);
             }
+            return;
         }
     }
     // SAFETY: the caller's promise.
     unsafe { free_slow(block) }
+}
+
+/// The span of a small block that starts at `address`, if the fast roads are open to it: it belongs
+/// to the running thread's arena.
+#[inline(always)]
+fn own_span(address: usize) -> Option<&'static Span> {
+    let word = arch::arena_word();
+    // SAFETY: the arena word is the address of an arena, of which only the front may be there
+    // (`NO_ARENA`).
+    let view = unsafe { &(*(word as *const arena::Front)).view };
+    // SAFETY: this thread alone writes its arena's view.
+    let offset = unsafe { view.offset(address) }?;
+    // SAFETY: an offset of this view, which this thread alone writes.
+    let span = unsafe { view.span_at(offset) };
+    // SAFETY: the arena is this thread's, so the span is.
+    (span.owner.get() == word && unsafe { span.starts_own_block(address) }).then_some(span)
 }
 
 /// # Safety
@@ -274,7 +280,25 @@ pub unsafe fn usable(block: *mut u8) -> usize {
 /// # Safety
 /// `block` must be a live block of this heap or of the libc below, and is dead afterwards unless
 /// null is returned.
+#[inline(always)]
 pub unsafe fn reallocate(block: *mut u8, size: usize) -> *mut u8 {
+    let address = block as usize;
+    if let Some(span) = own_span(address) {
+        let have = span.size();
+        // SAFETY: the start of a block of our span.
+        let free = unsafe { Block::new(address) }.is_marked(span.key.get());
+        if size <= have && size > have / 2 && !free {
+            return block;
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { reallocate_slow(block, size) }
+}
+
+/// # Safety
+/// As for [`reallocate`].
+#[inline(never)]
+unsafe fn reallocate_slow(block: *mut u8, size: usize) -> *mut u8 {
     if size > MOST {
         return ptr::null_mut();
     }

@@ -5,7 +5,8 @@
 use super::{
     arena::KEEP_RUN,
     class::PAGE,
-    pool, registry,
+    pool::{self, SPARE},
+    registry,
     span::{Span, State},
     zone::ZONE,
 };
@@ -60,7 +61,9 @@ pub fn resize(span: &'static Span, size: usize) -> Option<usize> {
     if pages >= 1 << 30 {
         return None;
     }
-    if pages == span.pages.get() as usize || pool::resize(span, pages) {
+    let have = span.pages.get();
+    let fits = (have - have / SPARE..=have).contains(&(pages as u32));
+    if fits || pool::resize(span, pages) {
         return Some(ZONE.address(span.page.get()));
     }
     pool::remap(span, pages).map(publish)

@@ -52,6 +52,8 @@ const HOLES_MOST: usize = 1024;
 const IDLE_PER_FREE: usize = 8;
 /// How many obstacles at the limit are stepped over before growing fails.
 const OBSTACLES: usize = 64;
+/// The part of a block that it may have beyond what was asked for, if it grew or shrank.
+pub const SPARE: u32 = 8;
 /// From this length on (128 KiB) a block that cannot grow in place is moved by `mremap`.
 const REMAP_LEAST: usize = 32;
 
@@ -778,11 +780,12 @@ pub fn resize(run: &'static Span, pages: usize) -> bool {
     }
     let more = (pages - old) as u32;
     if let Some(next) = pool.neighbour(run.end(), State::Free, false) {
-        if next.pages.get() >= more {
+        let there = next.pages.get();
+        if there >= more {
             pool.take(next);
-            pool.cut(next, more, State::Free);
+            pool.cut(next, more.max(spare(run)).min(there), State::Free);
+            run.pages.set(run.pages.get() + next.pages.get());
             pool.drop_span(next);
-            run.pages.set(pages as u32);
             return true;
         }
         return false;
@@ -802,13 +805,18 @@ fn prefers_copy(pages: usize) -> bool {
 
 /// Maps `more` pages behind a large block where nothing is mapped.
 fn grow_in_place(run: &'static Span, least: u32) -> bool {
-    // Blocks mostly grow again. In a locked process every page would be resident at once.
-    let spare = if memlock::future() {
+    let spare = spare(run);
+    grow_by(run, least.max(spare)) || spare > least && grow_by(run, least)
+}
+
+/// Pages that a block which grows gets at once, since it mostly grows again. In a locked process
+/// every page is resident, so there it gets what it asks for.
+fn spare(run: &Span) -> u32 {
+    if memlock::future() {
         0
     } else {
-        run.pages.get() / 8
-    };
-    grow_by(run, least.max(spare)) || spare > least && grow_by(run, least)
+        run.pages.get() / SPARE
+    }
 }
 
 fn grow_by(run: &'static Span, more: u32) -> bool {
