@@ -33,7 +33,11 @@ pub use record::{Claim, Kind};
 
 unsafe extern "C" {
     fn pthread_getattr_default_np(attr: *mut pthread_attr_t) -> c_int;
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
+
+/// Of `<pthread.h>`.
+const CANCEL_DISABLE: c_int = 1;
 
 /// libc's `pthread_create`.
 pub type Create =
@@ -718,7 +722,12 @@ unsafe extern "C" fn trampoline(record: *mut c_void) -> *mut c_void {
             )(argument) as isize as *mut c_void,
         };
         if (*record).detached.load(Relaxed) {
+            // The routine may have allowed cancellation at any moment, which must not find the lock
+            // held.
+            let mut state = 0;
+            pthread_setcancelstate(CANCEL_DISABLE, &raw mut state);
             tidy_up();
+            pthread_setcancelstate(state, &raw mut state);
         }
         result
     }
