@@ -100,7 +100,11 @@ check "LIBFIX_STATS=0 leaves the exit code alone" is "$rc" 3
 run -- "$build/burst" 8 4096
 check "by default eight stacks of 4 MiB are kept" at_least "$(cat "$out")" 8
 run -- "$build/burst" 32 4096
-check "by default a hundred MiB are not kept" at_most "$(cat "$out")" 16
+check "by default as many are kept as were in use at once" is "$(cat "$out")" 32
+run LIBFIX_STACK_CACHE=40M -- "$build/burst" 32 4096
+check "LIBFIX_STACK_CACHE=40M keeps no more, whatever was in use" is "$(cat "$out")" 9
+run -- sh -c "ulimit -v 4000000 && exec $build/burst 32 4096"
+check "where address space is limited, 40 MiB are kept by default" is "$(cat "$out")" 9
 run LIBFIX_STACK_CACHE=0 -- "$build/burst" 8 4096
 check "LIBFIX_STACK_CACHE=0 keeps none" is "$(cat "$out")" 0
 run LIBFIX_STATS=1 LIBFIX_STACK_CACHE=0 -- "$build/worker" 50 0 256 4

@@ -45,8 +45,9 @@ pub enum Report {
 static LOCK: Lock = Lock::new();
 static READ: AtomicBool = AtomicBool::new(false);
 
-/// Default of `LIBFIX_STACK_CACHE`: as much as libc keeps.
-static STACK_CACHE: AtomicUsize = AtomicUsize::new(40 << 20);
+/// `LIBFIX_STACK_CACHE`, or [`UNSET`].
+static STACK_CACHE: AtomicUsize = AtomicUsize::new(UNSET);
+const UNSET: usize = usize::MAX;
 
 const NOWHERE: usize = 0;
 const STANDARD_ERROR: usize = 1;
@@ -64,9 +65,9 @@ unsafe extern "C" {
     fn secure_getenv(name: *const libc::c_char) -> *const libc::c_char;
 }
 
-/// Bytes of stacks to keep for reuse.
-pub fn stack_cache() -> usize {
-    STACK_CACHE.load(Relaxed)
+/// Bytes of stacks to keep for reuse, if that is set.
+pub fn stack_cache() -> Option<usize> {
+    Some(STACK_CACHE.load(Relaxed)).filter(|&bytes| bytes != UNSET)
 }
 
 pub fn report() -> Report {

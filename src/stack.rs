@@ -5,6 +5,7 @@
 //! size asked, static TLS and the thread's descriptor inside it.
 
 pub mod cache;
+pub mod peak;
 
 use crate::align::{self, page_size};
 use crate::arch;
@@ -285,6 +286,49 @@ impl Stack {
     /// Whether its residence and rights are those of a stack mapped now.
     pub fn is_current(&self) -> bool {
         self.era == memlock::era() && self.prot == prot()
+    }
+
+    /// Where the pages end that no thread is expected to use again, from the lowest usable byte on:
+    /// well below static TLS and the frame in which threads start.
+    fn deep(&self) -> usize {
+        const USED_BY_MOST: usize = 24 << 10;
+        /// With less there is little to gain by a system call at each end of a thread.
+        const SMALL: usize = 64 << 10;
+        let tls = static_tls();
+        // Static TLS that is not known has next to no size.
+        if self.shape.size <= SMALL || tls.size < tls.align {
+            return self.low();
+        }
+        let end = self.top().saturating_sub(tls.size + USED_BY_MOST);
+        align::down(end, page_size()).max(self.low())
+    }
+
+    /// Bytes of pages that it may keep without its deep ones.
+    pub fn shallow_bytes(&self) -> usize {
+        self.mapping.base() + self.len() - self.deep()
+    }
+
+    /// Gives back all pages that no thread is expected to use again; false where the kernel
+    /// refuses, which it does for what is locked (before 5.18 also if we ask for just that).
+    ///
+    /// # Safety
+    /// The thread on the stack must be over, or back in the frame in which it started.
+    pub unsafe fn drop_deep_pages(&self) -> bool {
+        /// The advice for what is locked, which stays locked and charged.
+        const MADV_DONTNEED_LOCKED: i32 = 24;
+        let (low, len) = (self.low(), self.deep() - self.low());
+        if len == 0 {
+            return true;
+        }
+        // SAFETY: what is there is dead, by the caller's word.
+        unsafe {
+            match sys::advise(low, len, libc::MADV_DONTNEED) {
+                Err(Errno(libc::EINVAL)) if memlock::future() => {
+                    sys::advise(low, len, MADV_DONTNEED_LOCKED).is_ok()
+                }
+                done => done.is_ok(),
+            }
+        }
     }
 
     /// Takes the lock off the guard, after the program locked all that is mapped.

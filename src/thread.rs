@@ -8,14 +8,25 @@
 //! runs. A join is counted (so that it is told from one that passed us by), and the count is tied
 //! to the record's generation, so that one left behind says nothing about the next thread.
 //!
-//! Cost in steady state: one lock and unlock per create, one per join, no system call. Cache lines
-//! that two threads write: the lock, the state beside it, and the record (creator and thread).
+//! What is over keeps little memory. A thread that returns gives the deep pages of its stack back
+//! itself, as libc's own do; for one that left otherwise, whoever joins it or comes by does. So an
+//! idle stack costs address space and a few pages, and as many are kept as were in use at once
+//! lately: create and join then map nothing, however many threads live. In a locked process pages
+//! are dear to populate again. There whole stacks are kept, in the cache or of threads not joined
+//! yet, up to a fixed bound of bytes; beyond it the oldest of those that ended lose their pages, and
+//! a stack without its pages is unmapped when it becomes idle.
+//!
+//! Cost in steady state: one lock and unlock per create, one per join, no system call but for the
+//! advice that a thread with more than a small stack gives at its end; in a locked process one more
+//! lock instead. Cache lines that two threads write: the lock, the state beside it, and the record
+//! (creator and thread).
 
 pub mod descriptor;
 mod record;
 
 use crate::lock::Lock;
 use crate::stack::cache::{Cache, Slot};
+use crate::stack::peak::Peak;
 use crate::stack::{self, Shape, Stack, Wish};
 use crate::sys::{self, Errno};
 use crate::{arch, child, heap, mapping, memlock};
@@ -72,10 +83,15 @@ const JOIN_LEAVES_MS: u64 = 1000;
 
 struct State {
     joinable: Ring,
+    ended: Ring,
     detached: Ring,
     inherited: Ring,
     pool: Pool,
     cache: Cache,
+    /// Bytes of the stacks of records that are `kept`.
+    kept_bytes: usize,
+    /// Bytes of stacks outside the cache.
+    peak: Peak,
     figures: Figures,
 }
 
@@ -111,10 +127,13 @@ static THREADS: Threads = Threads {
     lock: Lock::new(),
     state: UnsafeCell::new(State {
         joinable: Ring::new(Place::Joinable),
+        ended: Ring::new(Place::Ended),
         detached: Ring::new(Place::Detached),
         inherited: Ring::new(Place::Inherited),
         pool: Pool::new(),
         cache: Cache::new(),
+        kept_bytes: 0,
+        peak: Peak::new(),
         figures: Figures {
             created: 0,
             mapped: 0,
@@ -126,11 +145,21 @@ static THREADS: Threads = Threads {
     }),
 };
 
-/// Most bytes of stacks to keep for reuse.
+/// Most bytes of idle stacks.
 static CACHE_BOUND: AtomicUsize = AtomicUsize::new(0);
+/// Whether more may be kept, without their deep pages, if more were in use at once lately.
+static FOLLOWS_USE: AtomicBool = AtomicBool::new(false);
+/// How many stacks one call unmaps at most because the cache may hold less than it did.
+const UNMAPPED_AT_ONCE: usize = 64;
 
-pub fn set_cache_bound(bytes: usize) {
-    CACHE_BOUND.store(bytes, Relaxed);
+/// The program's own bound of idle stacks, if it has one.
+pub fn set_cache_bound(bytes: Option<usize>) {
+    /// As much as libc keeps.
+    const DEFAULT: usize = 40 << 20;
+    CACHE_BOUND.store(bytes.unwrap_or(DEFAULT), Relaxed);
+    // Where address space is limited, the program needs it for other things.
+    let follows = bytes.is_none() && sys::soft_limit(libc::RLIMIT_AS) == u64::MAX;
+    FOLLOWS_USE.store(follows, Relaxed);
 }
 
 /// Whether a join or detach was seen that passed us by. While there are none, joinable threads are hardly
@@ -241,9 +270,28 @@ unsafe fn record_of<'a>(thread: pthread_t) -> Option<&'a Record> {
 }
 
 impl State {
-    /// Most bytes that may be cached.
-    fn bound() -> usize {
+    /// Most bytes of idle stacks whose pages are all kept.
+    fn fixed_bound() -> usize {
         CACHE_BOUND.load(Relaxed).min(memlock::idle_limit())
+    }
+
+    /// Bytes of stacks that are not in the cache.
+    fn used(&self) -> usize {
+        self.figures.stack_bytes + self.figures.guard_bytes - self.cache.bytes()
+    }
+
+    /// Most bytes that may be cached when `len` more are, which were in use until now.
+    fn bound(&mut self, len: usize) -> usize {
+        let fixed = Self::fixed_bound();
+        if memlock::future() {
+            return fixed.saturating_sub(self.kept_bytes);
+        }
+        if !FOLLOWS_USE.load(Relaxed) {
+            return fixed;
+        }
+        let used = self.used() - len;
+        let lately = self.peak.lately(used, sys::coarse_ms());
+        fixed.max(lately.saturating_sub(used))
     }
 
     fn give_up(&mut self, record: *mut Record, batch: &mut Batch) {
@@ -259,18 +307,117 @@ impl State {
 
     /// Puts an unused stack where it belongs.
     fn put_away(&mut self, record: *mut Record, batch: &mut Batch) {
-        let bound = Self::bound();
         // SAFETY: the record is in no ring, and has a stack.
         unsafe {
             let stack = stack_of(record);
-            if !stack.is_current() || stack.len() > bound {
+            let bound = self.bound(stack.len());
+            let serves = stack.is_current()
+                && stack.len() <= bound.min(CACHE_BOUND.load(Relaxed))
+                && if memlock::future() {
+                    // To populate its pages again costs as much as those of a new one.
+                    !(*record).shallow.load(Relaxed)
+                } else {
+                    Self::drop_deep_pages(record)
+                };
+            if !serves {
                 self.give_up(record, batch);
                 return;
             }
             self.cache.put(&raw mut (*record).slot);
+            self.keep_cache_in(bound, batch);
         }
-        while let Some(slot) = self.cache.take_oldest_over(bound) {
+    }
+
+    fn keep_cache_in(&mut self, bound: usize, batch: &mut Batch) {
+        let shallow = CACHE_BOUND.load(Relaxed);
+        for _ in 0..UNMAPPED_AT_ONCE {
+            let Some(slot) = self.cache.take_oldest_over(bound, shallow) else {
+                return;
+            };
             self.give_up(record_of_slot(slot), batch);
+        }
+    }
+
+    /// Gives back the deep pages of a stack, unless that is done; false where the kernel refuses.
+    ///
+    /// # Safety
+    /// The record must have a stack, which stays, and its thread be over or back in its first frame.
+    unsafe fn drop_deep_pages(record: *mut Record) -> bool {
+        // SAFETY: by the caller's word.
+        unsafe {
+            let shallow = &(*record).shallow;
+            if !shallow.load(Relaxed) && stack_of(record).drop_deep_pages() {
+                shallow.store(true, Relaxed);
+            }
+            shallow.load(Relaxed)
+        }
+    }
+
+    /// A thread of a locked process is over, or about to be. Counts its stack as kept, and lets
+    /// others lose their pages if that is too much; whether it is to lose its own.
+    fn keep(&mut self, record: *mut Record, batch: &mut Batch) -> bool {
+        // SAFETY: the record is in a ring, so it has a stack.
+        unsafe {
+            (*record).kept = true;
+            self.kept_bytes += stack_of(record).len();
+            if (*record).place == Place::Joinable {
+                self.joinable.remove(record);
+                self.ended.insert(record);
+            }
+        }
+        let bound = Self::fixed_bound();
+        for _ in 0..self.ended.len().min(MANY.joinable) {
+            if self.kept_bytes + self.cache.bytes() <= bound {
+                return false;
+            }
+            match self.ended.turn() {
+                // Under the lock, for nobody may take the stack meanwhile. It takes a fraction of
+                // what populating the next stack does.
+                Some(old) if old != record && Self::is_off_its_stack(old) => {
+                    // SAFETY: the thread is off its stack, which stays as long as the lock is held.
+                    unsafe { Self::drop_deep_pages(old) };
+                    self.let_go(old);
+                }
+                _ => {}
+            }
+        }
+        self.keep_cache_in(bound.saturating_sub(self.kept_bytes), batch);
+        let too_much = self.kept_bytes > bound;
+        if too_much {
+            self.let_go(record);
+        }
+        too_much
+    }
+
+    /// The stack of this record no longer counts as kept.
+    fn let_go(&mut self, record: *mut Record) {
+        // SAFETY: the record has a stack, and is in the ring that it names.
+        unsafe {
+            if core::mem::take(&mut (*record).kept) {
+                self.kept_bytes -= stack_of(record).len();
+            }
+            if (*record).place == Place::Ended {
+                self.ended.remove(record);
+                self.joinable.insert(record);
+            }
+        }
+    }
+
+    /// Looks at a thread that can be joined. If it is over without having passed its own end here
+    /// (it was cancelled, or left by `pthread_exit`), what it would have done there is done.
+    fn notice_end(&mut self, record: *mut Record, batch: &mut Batch) {
+        // SAFETY: the record is in a ring, so it has a stack, which stays as long as the lock is
+        // held.
+        unsafe {
+            if (*record).shallow.load(Relaxed) || !Self::is_off_its_stack(record) {
+                return;
+            }
+            if !memlock::future() {
+                Self::drop_deep_pages(record);
+                self.let_go(record);
+            } else if !(*record).kept && self.keep(record, batch) {
+                Self::drop_deep_pages(record);
+            }
         }
     }
 
@@ -280,14 +427,20 @@ impl State {
         }
     }
 
+    fn ring(&mut self, place: Place) -> &mut Ring {
+        match place {
+            Place::Ended => &mut self.ended,
+            Place::Detached => &mut self.detached,
+            Place::Inherited => &mut self.inherited,
+            Place::Joinable | Place::Nowhere => &mut self.joinable,
+        }
+    }
+
     fn unlink(&mut self, record: *mut Record) {
         // SAFETY: the record is in the ring that it names.
         unsafe {
-            match (*record).place {
-                Place::Joinable => self.joinable.remove(record),
-                Place::Detached => self.detached.remove(record),
-                Place::Inherited => self.inherited.remove(record),
-                Place::Nowhere => {}
+            if (*record).place != Place::Nowhere {
+                self.ring((*record).place).remove(record);
             }
         }
     }
@@ -295,6 +448,7 @@ impl State {
     /// Takes the record out of its ring, and the thread that it stood for is history.
     fn retire(&mut self, record: *mut Record, batch: &mut Batch) {
         self.unlink(record);
+        self.let_go(record);
         // SAFETY: the thread is off its stack and nobody can ask for it any more; the stack is
         // still mapped.
         unsafe {
@@ -319,12 +473,17 @@ impl State {
 
     /// Whether a record on the ring of detached threads can be reaped.
     fn is_over(record: *mut Record) -> bool {
+        // SAFETY: records are never unmapped.
+        Self::is_off_its_stack(record) && unsafe { (*record).pins.load(Acquire) } == 0
+    }
+
+    /// Whether the thread of a record on a ring is off its stack, and its creator through.
+    fn is_off_its_stack(record: *mut Record) -> bool {
         // SAFETY: the record has a stack, which stays mapped as long as the lock is held.
         unsafe {
             let handle = (*record).handle.load(Acquire);
             handle != 0
                 && (*record).creator.load(Acquire) == 0
-                && (*record).pins.load(Acquire) == 0
                 && descriptor::death_word(handle) == 0
         }
     }
@@ -390,16 +549,20 @@ impl State {
             looks.joinable
         };
         let mut alone = None;
-        for _ in 0..joinable.min(self.joinable.len()) {
-            if batch.is_full() {
-                return found;
-            }
-            match self.joinable.turn() {
-                Some(record) if Self::was_ended(record, &mut alone) => {
-                    self.reap(record, batch);
-                    found += 1;
+        for place in [Place::Ended, Place::Joinable] {
+            let len = self.ring(place).len();
+            for _ in 0..joinable.min(len) {
+                if batch.is_full() {
+                    return found;
                 }
-                _ => {}
+                match self.ring(place).turn() {
+                    Some(record) if Self::was_ended(record, &mut alone) => {
+                        self.reap(record, batch);
+                        found += 1;
+                    }
+                    Some(record) => self.notice_end(record, batch),
+                    None => {}
+                }
             }
         }
         found
@@ -426,6 +589,8 @@ impl State {
     /// Links in a record with its stack for a thread about to start.
     fn enlist(&mut self, record: *mut Record, order: &Order) {
         self.figures.created += 1;
+        let used = self.used();
+        self.peak.note(used);
         // SAFETY: the record has a stack, and nobody else knows it.
         unsafe {
             stack_of(record).update_rights();
@@ -435,6 +600,8 @@ impl State {
             r.argument = order.argument;
             r.reported_guard = order.wish.reported_guard;
             r.joined = false;
+            r.kept = false;
+            r.shallow.store(false, Relaxed);
             r.ended_unseen = 0;
             r.detached.store(order.wish.detached, Relaxed);
             r.handle.store(0, Relaxed);
@@ -721,14 +888,11 @@ unsafe extern "C" fn trampoline(record: *mut c_void) -> *mut c_void {
                 routine,
             )(argument) as isize as *mut c_void,
         };
-        if (*record).detached.load(Relaxed) {
-            // The routine may have allowed cancellation at any moment, which must not find the lock
-            // held.
-            let mut state = 0;
-            pthread_setcancelstate(CANCEL_DISABLE, &raw mut state);
-            tidy_up();
-            pthread_setcancelstate(state, &raw mut state);
-        }
+        // The routine may have allowed cancellation at any moment, which must not find the lock held.
+        let mut state = 0;
+        pthread_setcancelstate(CANCEL_DISABLE, &raw mut state);
+        tidy_up(record);
+        pthread_setcancelstate(state, &raw mut state);
         result
     }
 }
@@ -748,10 +912,21 @@ fn announce(record: &Record) {
     }
 }
 
-/// A detached thread that ends looks for others that did: so they do not pile up though nobody
-/// creates a thread any more.
+/// A thread that ends gives its deep pages back, as libc's own do, or in a locked process sees to
+/// it that not too many are kept. A detached one looks for others that ended: so they do not pile
+/// up though nobody creates a thread any more.
 #[inline(never)]
-fn tidy_up() {
+fn tidy_up(record: *mut Record) {
+    let drop = !memlock::future() || locked(|state, batch| state.keep(record, batch));
+    // SAFETY: the record is that of the running thread, which is back in its first frame.
+    unsafe {
+        if drop {
+            State::drop_deep_pages(record);
+        }
+        if !(*record).detached.load(Relaxed) {
+            return;
+        }
+    }
     // Unmapping takes long, and meanwhile others may have died that saw this thread as the last.
     while locked(|state, batch| state.look_around(MANY, batch)) > 0 {}
 }
@@ -767,6 +942,10 @@ pub unsafe fn claim(thread: pthread_t) -> Option<Claim> {
 
 /// The real join of a claimed thread returned zero.
 pub fn joined(claim: Claim) {
+    if claim.holds() && !memlock::future() {
+        // SAFETY: the thread is off its stack, and who joined it alone may say that it is over.
+        unsafe { State::drop_deep_pages(claim.record) };
+    }
     locked(|state, batch| {
         if !claim.holds() {
             return;
@@ -806,8 +985,8 @@ pub unsafe fn detach(thread: pthread_t, real: impl FnOnce() -> c_int) -> c_int {
                 return;
             }
             (*record).detached.store(true, Relaxed);
-            if (*record).place == Place::Joinable {
-                state.joinable.remove(record);
+            if matches!((*record).place, Place::Joinable | Place::Ended) {
+                state.unlink(record);
                 state.detached.insert(record);
             }
             if State::is_over(record) {
@@ -856,7 +1035,12 @@ pub fn update_rights() {
 
 impl State {
     fn each(&mut self, mut visit: impl FnMut(*mut Record)) {
-        for ring in [&mut self.joinable, &mut self.detached, &mut self.inherited] {
+        for ring in [
+            &mut self.joinable,
+            &mut self.ended,
+            &mut self.detached,
+            &mut self.inherited,
+        ] {
             ring.each(|_, record| visit(record));
         }
     }
@@ -899,9 +1083,12 @@ fn start_over() {
     // SAFETY: no other thread exists.
     let state = unsafe { &mut *THREADS.state.get() };
     state.joinable = Ring::new(Place::Joinable);
+    state.ended = Ring::new(Place::Ended);
     state.detached = Ring::new(Place::Detached);
     state.inherited = Ring::new(Place::Inherited);
     state.cache = Cache::new();
+    state.kept_bytes = 0;
+    state.peak = Peak::new();
     state.figures.stack_bytes = 0;
     state.figures.guard_bytes = 0;
     let State {
@@ -911,6 +1098,7 @@ fn start_over() {
         pool,
         cache,
         figures,
+        ..
     } = state;
     let mut free = null_mut::<Record>();
     pool.each(|record| {
@@ -919,6 +1107,7 @@ fn start_over() {
             let r = &mut *record;
             r.pins.store(0, Relaxed);
             r.drop_claims();
+            r.kept = false;
             r.place = Place::Nowhere;
             if !r.has_stack.load(Relaxed) {
                 // Half a stack may be there; whether it was unmapped is not known.

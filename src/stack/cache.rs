@@ -36,6 +36,7 @@ pub struct Cache {
     /// Warmest slot of each bucket.
     buckets: [*mut Slot; BUCKETS],
     bytes: usize,
+    shallow_bytes: usize,
     count: usize,
 }
 
@@ -52,13 +53,13 @@ impl Cache {
             oldest: null_mut(),
             buckets: [null_mut(); BUCKETS],
             bytes: 0,
+            shallow_bytes: 0,
             count: 0,
         }
     }
 
     /// Address space of all cached stacks.
-    #[cfg(test)]
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.bytes
     }
 
@@ -76,6 +77,7 @@ impl Cache {
             let Some(stack) = &(*slot).stack else { return };
             let top = &mut self.buckets[bucket(stack.shape())];
             self.bytes += stack.len();
+            self.shallow_bytes += stack.shallow_bytes();
             self.count += 1;
             (*slot).warmer = null_mut();
             (*slot).colder = *top;
@@ -114,15 +116,14 @@ impl Cache {
         None
     }
 
-    /// Takes out the stack that was put in first, if more than `bound` bytes are cached.
-    pub fn take_oldest_over(&mut self, bound: usize) -> Option<*mut Slot> {
-        let slot = self.oldest;
-        if self.bytes <= bound || slot.is_null() {
-            return None;
+    /// Takes out the stack that was put in first, if more than `bound` bytes are cached, or more
+    /// than `shallow` that may be in memory though all deep pages were given back.
+    pub fn take_oldest_over(&mut self, bound: usize, shallow: usize) -> Option<*mut Slot> {
+        if self.bytes > bound || self.shallow_bytes > shallow {
+            self.take_oldest()
+        } else {
+            None
         }
-        // SAFETY: it is on the list.
-        unsafe { self.remove(slot) };
-        Some(slot)
     }
 
     /// Takes out the stack that was put in first.
@@ -143,6 +144,7 @@ impl Cache {
         unsafe {
             let Some(stack) = &(*slot).stack else { return };
             self.bytes -= stack.len();
+            self.shallow_bytes -= stack.shallow_bytes();
             self.count -= 1;
             let (colder, warmer) = ((*slot).colder, (*slot).warmer);
             if warmer.is_null() {
@@ -241,11 +243,11 @@ mod tests {
     fn over_the_bound_the_oldest_goes_first_and_no_more_than_needed() {
         let (mut cache, slots) = cache_of(&[A, B, A]);
         let bound = A.size + B.size;
-        assert_eq!(cache.take_oldest_over(bound), Some(slots[0]));
-        assert_eq!(cache.take_oldest_over(bound), None);
+        assert_eq!(cache.take_oldest_over(bound, usize::MAX), Some(slots[0]));
+        assert_eq!(cache.take_oldest_over(bound, usize::MAX), None);
         assert_eq!(cache.bytes(), bound);
         assert_eq!(cache.take_oldest(), Some(slots[1]));
-        assert_eq!(cache.take_oldest_over(0), Some(slots[2]));
+        assert_eq!(cache.take_oldest_over(usize::MAX, 4096), Some(slots[2]));
         assert_eq!(cache.take_oldest(), None);
         discard(slots);
     }

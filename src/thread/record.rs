@@ -30,6 +30,8 @@ pub enum Place {
     Nowhere,
     /// Runs, or ended and can be joined.
     Joinable,
+    /// Ended, or about to, and can be joined, with all pages of its stack kept: in a locked process.
+    Ended,
     /// Runs, or ended and can be reaped.
     Detached,
     /// A thread of the parent of this fork child.
@@ -54,12 +56,16 @@ pub struct Record {
     pub reported_guard: usize,
     /// Somebody joined it through us, while its creator was still at work.
     pub joined: bool,
+    /// It is over, or about to be, in a locked process, and its stack counts as kept.
+    pub kept: bool,
     /// When a join or detach that passed us by was first seen, in milliseconds; zero for never.
     pub ended_unseen: u64,
     /// Whether there is a stack in the slot. Set after it is there and cleared before it goes, so
     /// that a fork child can trust it.
     pub has_stack: AtomicBool,
     pub detached: AtomicBool,
+    /// It is over, or about to be, and the deep pages of its stack were given back.
+    pub shallow: AtomicBool,
     /// The thread's `pthread_t`; zero until known.
     pub handle: AtomicUsize,
     /// Thread pointer of the creator, until it has no more business with this record.
@@ -92,9 +98,11 @@ impl Record {
             argument: null_mut(),
             reported_guard: 0,
             joined: false,
+            kept: false,
             ended_unseen: 0,
             has_stack: AtomicBool::new(false),
             detached: AtomicBool::new(false),
+            shallow: AtomicBool::new(false),
             handle: AtomicUsize::new(0),
             creator: AtomicUsize::new(0),
             started: AtomicU32::new(0),
