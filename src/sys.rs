@@ -147,6 +147,30 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
     }
 }
 
+/// Sleeps for so many nanoseconds, less than a second, or until a signal comes.
+pub fn nap(nanoseconds: i64) {
+    let word = AtomicU32::new(0);
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: nanoseconds,
+    };
+    let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // A futex, since that is allowed wherever threads are. SAFETY: word and time outlive the call.
+    unsafe {
+        arch::syscall(
+            libc::SYS_futex,
+            [
+                word.as_ptr() as usize,
+                op as usize,
+                0,
+                &raw const time as usize,
+                0,
+                0,
+            ],
+        );
+    }
+}
+
 /// Wakes one sleeper on `word` (private futex).
 pub fn futex_wake_one(word: &AtomicU32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
@@ -298,8 +322,9 @@ pub fn may_lock_all() -> bool {
     raw == 0 && sets[0] & (1 << CAP_IPC_LOCK) != 0
 }
 
-/// Whether the running thread is the only one of the process; false where `/proc` does not tell.
-pub fn is_single_threaded() -> bool {
+/// How many threads the process has, those included that are about to vanish; none where `/proc`
+/// does not tell.
+pub fn count_threads() -> Option<u64> {
     // SAFETY: an all-zero `stat64` is valid.
     let mut stat: libc::stat64 = unsafe { core::mem::zeroed() };
     let (at, path) = (
@@ -314,7 +339,11 @@ pub fn is_single_threaded() -> bool {
         )
     };
     // A directory has a link from itself, one from its parent, and one from each in it.
-    raw == 0 && stat.st_nlink == 3
+    if raw == 0 {
+        (stat.st_nlink as u64).checked_sub(2)
+    } else {
+        None
+    }
 }
 
 /// The kernel's id of the process.

@@ -35,7 +35,7 @@ use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use core::sync::atomic::{
-    AtomicBool, AtomicUsize,
+    AtomicBool, AtomicU64, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use libc::{pthread_attr_t, pthread_t};
@@ -90,7 +90,9 @@ struct State {
     cache: Cache,
     /// Bytes of the stacks of records that are `kept`.
     kept_bytes: usize,
-    /// Bytes of stacks outside the cache.
+    /// Bytes of the stacks of threads that seem to have been joined or detached past us.
+    unseen_bytes: usize,
+    /// Bytes of stacks in use.
     peak: Peak,
     figures: Figures,
 }
@@ -133,6 +135,7 @@ static THREADS: Threads = Threads {
         pool: Pool::new(),
         cache: Cache::new(),
         kept_bytes: 0,
+        unseen_bytes: 0,
         peak: Peak::new(),
         figures: Figures {
             created: 0,
@@ -275,9 +278,24 @@ impl State {
         CACHE_BOUND.load(Relaxed).min(memlock::idle_limit())
     }
 
-    /// Bytes of stacks that are not in the cache.
+    /// Bytes of stacks that threads are on, or may be.
     fn used(&self) -> usize {
-        self.figures.stack_bytes + self.figures.guard_bytes - self.cache.bytes()
+        let mapped = self.figures.stack_bytes + self.figures.guard_bytes;
+        mapped - self.cache.bytes() - self.unseen_bytes
+    }
+
+    /// When the end of a thread past us was first seen; zero: it was none.
+    fn set_ended_unseen(&mut self, record: *mut Record, time: u64) {
+        // SAFETY: the record has a stack, and changes under the lock.
+        unsafe {
+            let len = stack_of(record).len();
+            match ((*record).ended_unseen, time) {
+                (0, 1..) => self.unseen_bytes += len,
+                (1.., 0) => self.unseen_bytes -= len,
+                _ => {}
+            }
+            (*record).ended_unseen = time;
+        }
     }
 
     /// Most bytes that may be cached when `len` more are, which were in use until now.
@@ -449,6 +467,7 @@ impl State {
     fn retire(&mut self, record: *mut Record, batch: &mut Batch) {
         self.unlink(record);
         self.let_go(record);
+        self.set_ended_unseen(record, 0);
         // SAFETY: the thread is off its stack and nobody can ask for it any more; the stack is
         // still mapped.
         unsafe {
@@ -491,7 +510,7 @@ impl State {
     /// Whether a record on the ring of joinable threads can be reaped: joined through us before
     /// its creator was through, or ended past us in one of the ways that libc's own functions
     /// (reached through a handle of libc, for example) leave in the descriptor.
-    fn was_ended(record: *mut Record, alone: &mut Option<bool>) -> bool {
+    fn was_ended(&mut self, record: *mut Record, alone: &mut Option<bool>) -> bool {
         // SAFETY: as in `is_over`.
         unsafe {
             let handle = (*record).handle.load(Acquire);
@@ -511,18 +530,18 @@ impl State {
                 return false;
             }
             // Where no other thread exists, nobody can be inside libc with that one.
-            if *alone.get_or_insert_with(sys::is_single_threaded) {
+            if *alone.get_or_insert_with(|| sys::count_threads() == Some(1)) {
                 JOINS_PASS_US_BY.store(true, Relaxed);
                 return true;
             }
             if joined && (*record).is_claimed() {
-                (*record).ended_unseen = 0;
+                self.set_ended_unseen(record, 0);
                 return false;
             }
             JOINS_PASS_US_BY.store(true, Relaxed);
             let now = sys::coarse_ms().max(1);
             if (*record).ended_unseen == 0 {
-                (*record).ended_unseen = now;
+                self.set_ended_unseen(record, now);
             }
             now - (*record).ended_unseen >= JOIN_LEAVES_MS
         }
@@ -550,18 +569,24 @@ impl State {
         };
         let mut alone = None;
         for place in [Place::Ended, Place::Joinable] {
-            let len = self.ring(place).len();
-            for _ in 0..joinable.min(len) {
+            let mut left = joinable.min(self.ring(place).len());
+            while left > 0 {
                 if batch.is_full() {
                     return found;
                 }
+                let was_alone = alone == Some(true);
                 match self.ring(place).turn() {
-                    Some(record) if Self::was_ended(record, &mut alone) => {
+                    Some(record) if self.was_ended(record, &mut alone) => {
                         self.reap(record, batch);
                         found += 1;
                     }
                     Some(record) => self.notice_end(record, batch),
                     None => {}
+                }
+                left -= 1;
+                if !was_alone && alone == Some(true) {
+                    // A moment for all that passed us by: the next create may not find such a one.
+                    left = self.ring(place).len();
                 }
             }
         }
@@ -586,6 +611,15 @@ impl State {
         None
     }
 
+    /// The same, unless the batch has no room for the arena word of one more thread.
+    fn take_unless_full(&mut self, shape: Shape, batch: &mut Batch) -> Option<*mut Record> {
+        if batch.is_full() {
+            None
+        } else {
+            self.take(shape, batch)
+        }
+    }
+
     /// Links in a record with its stack for a thread about to start.
     fn enlist(&mut self, record: *mut Record, order: &Order) {
         self.figures.created += 1;
@@ -602,7 +636,6 @@ impl State {
             r.joined = false;
             r.kept = false;
             r.shallow.store(false, Relaxed);
-            r.ended_unseen = 0;
             r.detached.store(order.wish.detached, Relaxed);
             r.handle.store(0, Relaxed);
             r.started.store(0, Relaxed);
@@ -632,12 +665,7 @@ fn prepare(order: &Order) -> Result<*mut Record, Errno> {
         state.look_around(FEW, batch);
         let found = state.take(shape, batch).or_else(|| {
             state.look_around(MANY, batch);
-            // A full batch has no room for the arena word of one more thread.
-            if batch.is_full() {
-                None
-            } else {
-                state.take(shape, batch)
-            }
+            state.take_unless_full(shape, batch)
         });
         if let Some(record) = found {
             state.figures.reused += 1;
@@ -647,8 +675,45 @@ fn prepare(order: &Order) -> Result<*mut Record, Errno> {
     });
     match cached {
         Some(record) => Ok(record),
+        None if JOINS_PASS_US_BY.load(Relaxed) && comes_to_be_alone() => {
+            let reaped = locked(|state, batch| {
+                state.look_around(FEW, batch);
+                let found = state.take_unless_full(shape, batch);
+                if let Some(record) = found {
+                    state.figures.reused += 1;
+                    state.enlist(record, order);
+                }
+                found
+            });
+            reaped.map_or_else(|| map_new(order), Ok)
+        }
         None => map_new(order),
     }
+}
+
+/// Waits a little for the other threads of the process to be gone, if there are few. A thread joined
+/// past us is still there for a moment when its joiner creates the next one, and while it is, who
+/// joined it is not known.
+#[cold]
+fn comes_to_be_alone() -> bool {
+    const FEW_TASKS: u64 = 8;
+    const NAP_NS: i64 = 50_000;
+    /// So long no wait is tried again after one in vain, a fiftieth of that.
+    const PAUSE_MS: u64 = 500;
+    static AGAIN: AtomicU64 = AtomicU64::new(0);
+    let now = sys::coarse_ms();
+    if now < AGAIN.load(Relaxed) {
+        return false;
+    }
+    for _ in 0..PAUSE_MS * 1_000_000 / 50 / NAP_NS as u64 {
+        match sys::count_threads() {
+            Some(1) => return true,
+            Some(2..=FEW_TASKS) => sys::nap(NAP_NS),
+            _ => break,
+        }
+    }
+    AGAIN.store(now + PAUSE_MS, Relaxed);
+    false
 }
 
 #[cold]
@@ -830,7 +895,7 @@ const UNCERTAIN: u32 = 3;
 fn wait_for_handle(record: &Record) -> Option<usize> {
     let is = |state| record.started.load(Acquire) == state;
     while !is(1) {
-        if is(UNCERTAIN) && sys::is_single_threaded() && is(UNCERTAIN) {
+        if is(UNCERTAIN) && sys::count_threads() == Some(1) && is(UNCERTAIN) {
             return None;
         }
         let _ = record.started.compare_exchange(0, 2, AcqRel, Acquire);
@@ -1088,6 +1153,7 @@ fn start_over() {
     state.inherited = Ring::new(Place::Inherited);
     state.cache = Cache::new();
     state.kept_bytes = 0;
+    state.unseen_bytes = 0;
     state.peak = Peak::new();
     state.figures.stack_bytes = 0;
     state.figures.guard_bytes = 0;
@@ -1108,6 +1174,7 @@ fn start_over() {
             r.pins.store(0, Relaxed);
             r.drop_claims();
             r.kept = false;
+            r.ended_unseen = 0;
             r.place = Place::Nowhere;
             if !r.has_stack.load(Relaxed) {
                 // Half a stack may be there; whether it was unmapped is not known.
