@@ -1,10 +1,10 @@
 #!/bin/bash
-# The facts about the settings: LIBFIX_STATS and LIBFIX_STACK_CACHE, what they accept, what a bad
-# value does, and that a program with raised privileges ignores them.
+# The facts about the settings: what they accept, what a bad value does, and that a program with
+# raised privileges ignores them. (What LIBFIX_STACK_LOCK and LIBFIX_LOCK do is in facts/locked.)
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 
-for program in worker burst secure; do
+for program in worker burst secure refused; do
   "$CC" "${flags[@]}" -o "$build/$program" "$tests_dir/settings/$program.c" 2>"$build/cc" ||
     bail "settings/$program.c does not compile: $(head -n 3 "$build/cc")"
 done
@@ -118,6 +118,28 @@ for value in 1G 1g 268435456 262144K; do
   check "LIBFIX_STACK_CACHE=$value keeps twenty-four of 4 MiB" is "$(cat "$out")" 24
 done
 
+# ---- why a thread could not be had ----
+# told WHAT LIMIT HELP: the line names the limit, what is used and allowed of it, and a remedy
+told() {
+  run LIBFIX_VERBOSE=1 -- "$build/refused" "$1"
+  if [ "$rc" = 77 ]; then
+    say_skip "a refusal by $1 is explained" "the limit does not hold here"
+    return
+  fi
+  local need='needed a stack of [0-9]+ kB and a guard of 64 kB'
+  local want="^libfix: pthread_create: EAGAIN: $need; $2: [0-9]+ of [0-9]+[a-zA-Z ]* used; .*$3"
+  check "a refusal by $1 is explained in one line" is "$rc:$(lines "$err"):$(grep -cE "$want" "$err")" 0:1:1
+  run -- "$build/refused" "$1"
+  check "a refusal by $1 is not explained unasked" is "$rc:$(lines "$err")" 0:0
+}
+told locked 'locked memory \(RLIMIT_MEMLOCK\)' LIBFIX_STACK_LOCK
+told space 'address space \(RLIMIT_AS\)' 'ulimit -v'
+told mappings 'mappings \(vm.max_map_count\)' vm.max_map_count
+told commit 'committed memory \(vm.overcommit_memory\)' overcommit_memory
+told threads 'threads, this process alone \([a-zA-Z._-]+\)' '(ulimit -u|sysctl)'
+run LIBFIX_VERBOSE=1 -- "$build/refused" none
+check "LIBFIX_VERBOSE=1 says nothing of threads that are had" is "$rc:$(lines "$err")" 0:0
+
 # ---- bad values ----
 for value in x -1 10Q 1KB 1.5M '' K ' 4M' 99999999999999999999 0x10; do
   run LIBFIX_STACK_CACHE="$value" -- "$build/burst" 8 4096
@@ -130,6 +152,15 @@ for value in yes 2 -; do
   want="^libfix: LIBFIX_STATS=$value: expected .*; using the default\$"
   check "LIBFIX_STATS='$value' is told in one line" is "$(lines "$err"):$(grep -cE "$want" "$err")" 1:1
   check "LIBFIX_STATS='$value' leaves the exit code alone" is "$rc" 3
+done
+for bad in STACK_LOCK=some STACK_LOCK= STACK_LOCK=-1 STACK_LOCK=Full LOCK=64K LOCK= VERBOSE=2 VERBOSE=; do
+  run "LIBFIX_$bad" -- "$build/worker" 5 0 256 4
+  want="^libfix: LIBFIX_$bad: expected .*; using the default\$"
+  check "LIBFIX_$bad is told in one line" is "$rc:$(lines "$err"):$(grep -cE "$want" "$err")" 3:1:1
+done
+for good in STACK_LOCK=full STACK_LOCK=onfault STACK_LOCK=0 STACK_LOCK=64k LOCK=full LOCK=onfault VERBOSE=0 VERBOSE=1; do
+  run "LIBFIX_$good" -- "$build/worker" 5 0 256 4
+  check "LIBFIX_$good is accepted" is "$rc:$(lines "$err")" 3:0
 done
 run LIBFIX_STATS=x LIBFIX_STACK_CACHE=x -- "$build/worker" 5 0 256 4
 check "two bad values are told in two lines" is "$(lines "$err"):$rc" 2:3

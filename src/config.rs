@@ -5,6 +5,7 @@
 
 use crate::line::Line;
 use crate::lock::Lock;
+use crate::mapping::{Locked, LockedCell};
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::sync::atomic::{
@@ -21,7 +22,7 @@ struct Setting {
     take: fn(&[u8]) -> bool,
 }
 
-static SETTINGS: [Setting; 2] = [
+static SETTINGS: [Setting; 5] = [
     Setting {
         name: c"LIBFIX_STATS",
         expected: "0, 1 or the path of a file with a slash in it",
@@ -31,6 +32,21 @@ static SETTINGS: [Setting; 2] = [
         name: c"LIBFIX_STACK_CACHE",
         expected: "a number of bytes, perhaps with K, M or G behind it",
         take: take_stack_cache,
+    },
+    Setting {
+        name: c"LIBFIX_STACK_LOCK",
+        expected: "full, onfault, or a number of bytes, perhaps with K, M or G behind it",
+        take: take_stack_lock,
+    },
+    Setting {
+        name: c"LIBFIX_LOCK",
+        expected: "full or onfault",
+        take: take_lock,
+    },
+    Setting {
+        name: c"LIBFIX_VERBOSE",
+        expected: "0 or 1",
+        take: take_verbose,
     },
 ];
 
@@ -48,6 +64,10 @@ static READ: AtomicBool = AtomicBool::new(false);
 /// `LIBFIX_STACK_CACHE`, or [`UNSET`].
 static STACK_CACHE: AtomicUsize = AtomicUsize::new(UNSET);
 const UNSET: usize = usize::MAX;
+
+static STACK_LOCK: LockedCell = LockedCell::new();
+static LOCK_ON_FAULT: AtomicBool = AtomicBool::new(false);
+static VERBOSE: AtomicBool = AtomicBool::new(false);
 
 const NOWHERE: usize = 0;
 const STANDARD_ERROR: usize = 1;
@@ -68,6 +88,21 @@ unsafe extern "C" {
 /// Bytes of stacks to keep for reuse, if that is set.
 pub fn stack_cache() -> Option<usize> {
     Some(STACK_CACHE.load(Relaxed)).filter(|&bytes| bytes != UNSET)
+}
+
+/// How much of a stack is locked in a locked process.
+pub fn stack_lock() -> Locked {
+    STACK_LOCK.get()
+}
+
+/// Whether what the program's `mlockall` locks is to be populated by use alone.
+pub fn lock_on_fault() -> bool {
+    LOCK_ON_FAULT.load(Relaxed)
+}
+
+/// Whether to tell why a thread could not be had.
+pub fn verbose() -> bool {
+    VERBOSE.load(Relaxed)
 }
 
 pub fn report() -> Report {
@@ -145,6 +180,26 @@ fn take_stack_cache(value: &[u8]) -> bool {
     true
 }
 
+fn take_stack_lock(value: &[u8]) -> bool {
+    let locked = match value {
+        b"full" => Some(Locked::Full),
+        b"onfault" => Some(Locked::OnFault),
+        value => size(value).map(Locked::Top),
+    };
+    locked.inspect(|&locked| STACK_LOCK.set(locked)).is_some()
+}
+
+fn take_lock(value: &[u8]) -> bool {
+    let on_fault = value == b"onfault";
+    LOCK_ON_FAULT.store(on_fault, Relaxed);
+    on_fault || value == b"full"
+}
+
+fn take_verbose(value: &[u8]) -> bool {
+    VERBOSE.store(value == b"1", Relaxed);
+    value == b"0" || value == b"1"
+}
+
 /// A size in bytes: decimal digits, then perhaps K, M or G.
 fn size(text: &[u8]) -> Option<usize> {
     let (digits, unit) = match text.split_last()? {
@@ -186,6 +241,18 @@ mod tests {
         }
         assert_eq!(size(b"99999999999999999999"), None);
         assert_eq!(size(b"99999999999G"), None);
+    }
+
+    #[test]
+    fn a_stack_is_locked_in_full_on_fault_or_at_its_top() {
+        assert_eq!(stack_lock(), Locked::Full);
+        assert!(take_stack_lock(b"64K"));
+        assert_eq!(stack_lock(), Locked::Top(64 << 10));
+        assert!(take_stack_lock(b"onfault"));
+        assert_eq!(stack_lock(), Locked::OnFault);
+        assert!(!take_stack_lock(b"") && !take_stack_lock(b"Full") && !take_stack_lock(b"-1"));
+        assert!(take_stack_lock(b"full"));
+        assert_eq!(stack_lock(), Locked::Full);
     }
 
     #[test]

@@ -8,10 +8,10 @@
 //! locked may grow without charge. So one page, the *seed*, is kept unlocked: grown, it gives the
 //! reserve; its lowest page stays behind as the next seed; and mapping the open part over the
 //! upper end makes the kernel lock, charge and populate exactly that. No call of the mlock family
-//! is made on this path, two mappings per reserve remain (the seed merges with the closed part),
+//! is made on this path but for [`Locked::OnFault`], two mappings per reserve remain (the seed merges with the closed part),
 //! and `MCL_ONFAULT` is honoured.
 
-use crate::align::page_size;
+use crate::align::{self, page_size};
 use crate::lock::Lock;
 use crate::memlock;
 use crate::sys::{self, Errno, Prot};
@@ -22,6 +22,58 @@ static LOCK: Lock = Lock::new();
 /// Address of the seed page, or zero. Only used under [`LOCK`].
 static SEED: AtomicUsize = AtomicUsize::new(0);
 
+/// How much of the open part is locked where the program's lock covers new mappings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Locked {
+    /// All, as the program asked: populated too, if it asked for that.
+    Full,
+    /// All, but pages become resident when they are touched. Charged in full all the same.
+    OnFault,
+    /// So many bytes at the upper end. The rest is neither locked nor charged.
+    Top(usize),
+}
+
+impl Locked {
+    /// Bytes at the lower end of `open` ones that are not locked.
+    pub fn spared(self, open: usize) -> usize {
+        match self {
+            Self::Full | Self::OnFault => 0,
+            Self::Top(bytes) => {
+                open.saturating_sub(align::up(bytes, page_size()).unwrap_or(usize::MAX))
+            }
+        }
+    }
+}
+
+/// A [`Locked`] that can be set.
+pub struct LockedCell(AtomicUsize);
+
+impl LockedCell {
+    const FULL: usize = usize::MAX;
+    const ON_FAULT: usize = usize::MAX - 1;
+
+    pub const fn new() -> Self {
+        Self(AtomicUsize::new(Self::FULL))
+    }
+
+    pub fn set(&self, locked: Locked) {
+        let word = match locked {
+            Locked::Full => Self::FULL,
+            Locked::OnFault => Self::ON_FAULT,
+            Locked::Top(bytes) => bytes.min(Self::ON_FAULT - 1),
+        };
+        self.0.store(word, Relaxed);
+    }
+
+    pub fn get(&self) -> Locked {
+        match self.0.load(Relaxed) {
+            Self::FULL => Locked::Full,
+            Self::ON_FAULT => Locked::OnFault,
+            bytes => Locked::Top(bytes),
+        }
+    }
+}
+
 /// See the head of the file. Owns `[base, base + len)`.
 pub struct Mapping {
     base: usize,
@@ -31,35 +83,53 @@ pub struct Mapping {
 impl Mapping {
     /// Maps `closed` bytes without any right and above them `open` bytes with `prot` (multiples of
     /// the page size, not both zero). Nothing stays behind on failure.
-    pub fn new(closed: usize, open: usize, prot: Prot) -> Result<Self, Errno> {
+    pub fn new(closed: usize, open: usize, prot: Prot, locked: Locked) -> Result<Self, Errno> {
         let len = closed.checked_add(open).ok_or(Errno(libc::ENOMEM))?;
         if memlock::future() {
-            return Self::from_seed(closed, open, prot);
+            return Self::from_seed(closed, open, prot, locked);
         }
         let reserve = sys::map(len, Prot::NONE, libc::MAP_STACK).map(|base| Self { base, len });
         let reserve = match reserve {
             Ok(reserve) => reserve,
             // Perhaps refused because it would be locked, though we were not told of the lock.
-            Err(_) if lock_found_by_a_page() => return Self::from_seed(closed, open, prot),
+            Err(_) if lock_found_by_a_page() => {
+                return Self::from_seed(closed, open, prot, locked);
+            }
             Err(error) => return Err(error),
         };
         // SAFETY: the reserve is new and empty.
         if unsafe { memlock::probe(reserve.base, page_size()) } {
             drop(reserve);
             found_locked();
-            return Self::from_seed(closed, open, prot);
+            return Self::from_seed(closed, open, prot, locked);
         }
         // SAFETY: the range is part of the new reserve.
         unsafe { sys::protect(reserve.base + closed, open, prot) }?;
         Ok(reserve)
     }
 
-    fn from_seed(closed: usize, open: usize, prot: Prot) -> Result<Self, Errno> {
+    fn from_seed(closed: usize, open: usize, prot: Prot, locked: Locked) -> Result<Self, Errno> {
         let mapping = Self {
             base: grow_seed(closed + open)?,
             len: closed + open,
         };
-        let top = mapping.base + closed;
+        let low = mapping.base + closed;
+        if locked == Locked::OnFault {
+            // Before it is opened, for opening what is locked populates it.
+            sys::lock_on_fault(low, open)?;
+            // SAFETY: the range is part of the new reserve.
+            unsafe { sys::protect(low, open, prot) }?;
+            return Ok(mapping);
+        }
+        let spared = locked.spared(open);
+        if spared > 0 {
+            // SAFETY: the range is part of the new reserve.
+            unsafe { sys::protect(low, spared, prot) }?;
+        }
+        let (top, open) = (low + spared, open - spared);
+        if open == 0 {
+            return Ok(mapping);
+        }
         // SAFETY: the range is the upper end of the new reserve.
         let Err(error) = (unsafe { sys::map_over(top, open, prot, libc::MAP_STACK) }) else {
             return Ok(mapping);
@@ -173,7 +243,7 @@ mod tests {
     #[test]
     fn the_open_part_is_usable_to_its_last_byte() {
         let page = page_size();
-        let mapping = Mapping::new(page, 2 * page, Prot::RW).unwrap();
+        let mapping = Mapping::new(page, 2 * page, Prot::RW, Locked::Full).unwrap();
         assert_eq!(mapping.len(), 3 * page);
         let bytes = (mapping.base() + page) as *mut u8;
         // SAFETY: both bytes lie in the open part.
@@ -190,7 +260,7 @@ mod tests {
     #[test]
     fn a_dropped_mapping_is_gone() {
         let page = page_size();
-        let mapping = Mapping::new(0, page, Prot::RW).unwrap();
+        let mapping = Mapping::new(0, page, Prot::RW, Locked::Full).unwrap();
         let base = mapping.base();
         drop(mapping);
         assert_eq!(sys::map_new_at(base, page, Prot::NONE, 0), Ok(()));
@@ -199,8 +269,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_spared_is_what_lies_below_whole_pages() {
+        let page = page_size();
+        let cell = LockedCell::new();
+        assert_eq!(cell.get().spared(8 * page), 0);
+        for (locked, spared) in [
+            (Locked::OnFault, 0),
+            (Locked::Top(0), 8),
+            (Locked::Top(1), 7),
+            (Locked::Top(8 * page), 0),
+            (Locked::Top(usize::MAX), 0),
+        ] {
+            cell.set(locked);
+            assert_eq!(cell.get().spared(8 * page), spared * page, "{locked:?}");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_the_address_space_is_refused() {
-        assert!(Mapping::new(page_size(), usize::MAX & !(page_size() - 1), Prot::RW).is_err());
-        assert!(Mapping::new(0, 1 << 50, Prot::RW).is_err());
+        let most = usize::MAX & !(page_size() - 1);
+        assert!(Mapping::new(page_size(), most, Prot::RW, Locked::Full).is_err());
+        assert!(Mapping::new(0, 1 << 50, Prot::RW, Locked::Full).is_err());
     }
 }

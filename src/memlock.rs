@@ -12,6 +12,7 @@ use core::sync::atomic::{
 };
 
 static FUTURE: AtomicBool = AtomicBool::new(false);
+static ON_FAULT: AtomicBool = AtomicBool::new(false);
 static ERA: AtomicU32 = AtomicU32::new(0);
 /// What may stay locked while nobody uses it.
 static IDLE_LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -21,6 +22,18 @@ static EIGHTH: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Whether new mappings are locked (`MCL_FUTURE`), as far as is known.
 pub fn future() -> bool {
     FUTURE.load(Relaxed)
+}
+
+/// Whether pages of new mappings that are locked come when they are touched (`MCL_ONFAULT`), as far
+/// as is known.
+pub fn on_fault() -> bool {
+    ON_FAULT.load(Relaxed)
+}
+
+/// The program's `mlockall` succeeded with these flags.
+pub fn locked_by(flags: i32) {
+    changed(flags & libc::MCL_FUTURE != 0);
+    ON_FAULT.store(flags & libc::MCL_ONFAULT != 0, Relaxed);
 }
 
 /// Number of changes of the lock so far. Memory mapped in one era has the wrong residence in
@@ -51,12 +64,14 @@ pub fn changed(future: bool) {
     } else {
         IDLE_LIMIT.store(usize::MAX, Relaxed);
     }
+    ON_FAULT.store(false, Relaxed);
     FUTURE.store(future, Relaxed);
     ERA.fetch_add(1, SeqCst);
 }
 
 /// A fork child has no locks; what its parent kept in reserve is ordinary memory here.
 pub fn forked() {
+    ON_FAULT.store(false, Relaxed);
     FUTURE.store(false, Relaxed);
     IDLE_LIMIT.store(usize::MAX, Relaxed);
 }

@@ -5,7 +5,7 @@
 use crate::config::{self, Report};
 use crate::line::Line;
 use crate::sys::{self, Errno};
-use crate::{heap, thread};
+use crate::{heap, proc, thread};
 
 /// Asks for a report at exit, if there is to be one.
 pub fn register() {
@@ -50,57 +50,7 @@ fn write(fd: i32) {
     bytes("heap in use", heap.in_use).write(fd);
     bytes("heap peak", heap.peak).write(fd);
     bytes("heap mapped", heap.mapped).write(fd);
-    if let Some(kilobytes) = locked_kilobytes() {
+    if let Some(kilobytes) = proc::number(c"/proc/self/status", "VmLck:") {
         count("locked", kilobytes).str(" kB").write(fd);
-    }
-}
-
-/// `VmLck` of `/proc/self/status`; none where there is no `/proc`.
-fn locked_kilobytes() -> Option<u64> {
-    let fd = sys::open(c"/proc/self/status", libc::O_RDONLY).ok()?;
-    let mut text = [0u8; 4096];
-    let mut len = 0;
-    while len < text.len() {
-        match sys::read(fd, &mut text[len..]) {
-            Ok(0) => break,
-            Ok(n) => len += n,
-            Err(Errno(libc::EINTR)) => {}
-            Err(_) => break,
-        }
-    }
-    sys::close(fd);
-    field(&text[..len], b"VmLck:")
-}
-
-/// The number behind `name` at the start of a line.
-fn field(text: &[u8], name: &[u8]) -> Option<u64> {
-    let line = text
-        .split(|&byte| byte == b'\n')
-        .find(|line| line.starts_with(name))?;
-    let digits = line[name.len()..]
-        .iter()
-        .skip_while(|byte| byte.is_ascii_whitespace());
-    let mut number = None;
-    for digit in digits.take_while(|byte| byte.is_ascii_digit()) {
-        number = Some(number.unwrap_or(0) * 10 + u64::from(digit - b'0'));
-    }
-    number
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_field_is_found_at_the_start_of_its_line() {
-        let text = b"Name:\tVmLck: 7\nVmPeak:\t   12 kB\nVmLck:\t  3408 kB\n";
-        assert_eq!(field(text, b"VmLck:"), Some(3408));
-        assert_eq!(field(text, b"VmPin:"), None);
-        assert_eq!(field(b"VmLck:\t kB\n", b"VmLck:"), None);
-    }
-
-    #[test]
-    fn this_process_has_locked_nothing() {
-        assert_eq!(locked_kilobytes(), Some(0));
     }
 }

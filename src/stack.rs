@@ -9,7 +9,7 @@ pub mod peak;
 
 use crate::align::{self, page_size};
 use crate::arch;
-use crate::mapping::Mapping;
+use crate::mapping::{Locked, LockedCell, Mapping};
 use crate::memlock;
 use crate::sys::{self, Errno, Prot};
 use core::ffi::c_void;
@@ -242,9 +242,16 @@ pub fn became_executable() -> bool {
     data.wanted && !EXECUTABLE.swap(true, Relaxed)
 }
 
+/// How much of a stack is locked in a locked process.
+pub static LOCKED: LockedCell = LockedCell::new();
+
 /// A stack of ours; unmapped when dropped.
 pub struct Stack {
     mapping: Mapping,
+    /// What of it is locked, if it was mapped in a locked process.
+    locked: Option<Locked>,
+    /// A thread must find all its pages in memory.
+    populated: bool,
     shape: Shape,
     prot: Prot,
     era: u32,
@@ -254,10 +261,13 @@ impl Stack {
     pub fn map(shape: Shape) -> Result<Self, Errno> {
         let open = align::up(shape.size, page_size()).ok_or(Errno(libc::ENOMEM))?;
         let prot = prot();
-        let mapping = Mapping::new(shape.guard, open, prot)?;
+        let locked = LOCKED.get();
+        let mapping = Mapping::new(shape.guard, open, prot, locked)?;
         // Read after the mapping, which may have found out that the era changed.
         Ok(Self {
             mapping,
+            locked: memlock::future().then_some(locked),
+            populated: memlock::future() && !memlock::on_fault() && locked == Locked::Full,
             shape,
             prot,
             era: memlock::era(),
@@ -283,6 +293,24 @@ impl Stack {
         self.mapping.len()
     }
 
+    /// Bytes that count when it is idle: the address space, or what is charged of a locked one.
+    pub fn weight(&self) -> usize {
+        match self.locked {
+            Some(locked) => self.open() - locked.spared(self.open()),
+            None => self.len(),
+        }
+    }
+
+    /// Bytes above the guard.
+    fn open(&self) -> usize {
+        self.len() - self.shape.guard
+    }
+
+    /// Whether a thread must find all its pages in memory: then they are not given back lightly.
+    pub fn is_populated(&self) -> bool {
+        self.populated
+    }
+
     /// Whether its residence and rights are those of a stack mapped now.
     pub fn is_current(&self) -> bool {
         self.era == memlock::era() && self.prot == prot()
@@ -299,7 +327,11 @@ impl Stack {
         if self.shape.size <= SMALL || tls.size < tls.align {
             return self.low();
         }
-        let end = self.top().saturating_sub(tls.size + USED_BY_MOST);
+        let mut end = self.top().saturating_sub(tls.size + USED_BY_MOST);
+        if let Some(locked @ Locked::Top(_)) = self.locked {
+            // The top is to stay in memory.
+            end = end.min(self.low() + locked.spared(self.open()));
+        }
         align::down(end, page_size()).max(self.low())
     }
 
@@ -331,11 +363,17 @@ impl Stack {
         }
     }
 
-    /// Takes the lock off the guard, after the program locked all that is mapped.
-    pub fn unlock_guard(&self) {
-        if self.shape.guard > 0 {
-            // Refused only where locking was refused, too.
-            let _ = sys::unlock(self.mapping.base(), self.shape.guard);
+    /// Takes the lock off what is not to be locked, after the program locked all that is mapped.
+    /// What that populated stays in memory.
+    pub fn settle_lock(&self) {
+        let locked = LOCKED.get();
+        let unlocked = self.shape.guard + locked.spared(self.open());
+        // Refused only where locking was refused, too.
+        if unlocked > 0 {
+            let _ = sys::unlock(self.mapping.base(), unlocked);
+        }
+        if locked == Locked::OnFault {
+            let _ = sys::lock_on_fault(self.low(), self.open());
         }
     }
 
@@ -343,9 +381,8 @@ impl Stack {
     pub fn update_rights(&mut self) {
         let prot = prot();
         if self.prot != prot {
-            let open = self.mapping.len() - self.shape.guard;
             // SAFETY: only adds a right to a range that is ours.
-            if unsafe { sys::protect(self.low(), open, prot) }.is_ok() {
+            if unsafe { sys::protect(self.low(), self.open(), prot) }.is_ok() {
                 self.prot = prot;
             }
         }

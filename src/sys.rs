@@ -128,6 +128,13 @@ pub fn unlock(addr: usize, len: usize) -> Result<()> {
     check(unsafe { arch::syscall(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]) }).map(drop)
 }
 
+/// `mlock2(2)` with MLOCK_ONFAULT: charged in full, but pages come when they are touched.
+pub fn lock_on_fault(addr: usize, len: usize) -> Result<()> {
+    const MLOCK_ONFAULT: usize = 1;
+    // SAFETY: locking changes no contents.
+    check(unsafe { arch::syscall(libc::SYS_mlock2, [addr, len, MLOCK_ONFAULT, 0, 0, 0]) }).map(drop)
+}
+
 /// Sleeps while `*word == expected` (private futex); returns on a wake, a signal or a change.
 pub fn futex_wait(word: &AtomicU32, expected: u32) {
     let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;

@@ -17,19 +17,20 @@
 //! a stack without its pages is unmapped when it becomes idle.
 //!
 //! Cost in steady state: one lock and unlock per create, one per join, no system call but for the
-//! advice that a thread with more than a small stack gives at its end; in a locked process one more
-//! lock instead. Cache lines that two threads write: the lock, the state beside it, and the record
+//! advice that a thread with more than a small stack gives at its end; for a populated
+//! one there is one more lock instead. Cache lines that two threads write: the lock, the state beside it, and the record
 //! (creator and thread).
 
 pub mod descriptor;
 mod record;
+mod refusal;
 
 use crate::lock::Lock;
 use crate::stack::cache::{Cache, Slot};
 use crate::stack::peak::Peak;
 use crate::stack::{self, Shape, Stack, Wish};
 use crate::sys::{self, Errno};
-use crate::{arch, child, heap, mapping, memlock};
+use crate::{arch, child, config, heap, mapping, memlock};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -41,6 +42,7 @@ use core::sync::atomic::{
 use libc::{pthread_attr_t, pthread_t};
 use record::{Chunk, Place, Pool, Record, Ring};
 pub use record::{Claim, Kind};
+use refusal::Refused;
 
 unsafe extern "C" {
     fn pthread_getattr_default_np(attr: *mut pthread_attr_t) -> c_int;
@@ -328,10 +330,10 @@ impl State {
         // SAFETY: the record is in no ring, and has a stack.
         unsafe {
             let stack = stack_of(record);
-            let bound = self.bound(stack.len());
+            let bound = self.bound(stack.weight());
             let serves = stack.is_current()
-                && stack.len() <= bound.min(CACHE_BOUND.load(Relaxed))
-                && if memlock::future() {
+                && stack.weight() <= bound.min(CACHE_BOUND.load(Relaxed))
+                && if stack.is_populated() {
                     // To populate its pages again costs as much as those of a new one.
                     !(*record).shallow.load(Relaxed)
                 } else {
@@ -371,13 +373,13 @@ impl State {
         }
     }
 
-    /// A thread of a locked process is over, or about to be. Counts its stack as kept, and lets
+    /// A thread on a populated stack is over, or about to be. Counts its stack as kept, and lets
     /// others lose their pages if that is too much; whether it is to lose its own.
     fn keep(&mut self, record: *mut Record, batch: &mut Batch) -> bool {
         // SAFETY: the record is in a ring, so it has a stack.
         unsafe {
             (*record).kept = true;
-            self.kept_bytes += stack_of(record).len();
+            self.kept_bytes += stack_of(record).weight();
             if (*record).place == Place::Joinable {
                 self.joinable.remove(record);
                 self.ended.insert(record);
@@ -412,7 +414,7 @@ impl State {
         // SAFETY: the record has a stack, and is in the ring that it names.
         unsafe {
             if core::mem::take(&mut (*record).kept) {
-                self.kept_bytes -= stack_of(record).len();
+                self.kept_bytes -= stack_of(record).weight();
             }
             if (*record).place == Place::Ended {
                 self.ended.remove(record);
@@ -430,7 +432,7 @@ impl State {
             if (*record).shallow.load(Relaxed) || !Self::is_off_its_stack(record) {
                 return;
             }
-            if !memlock::future() {
+            if !stack_of(record).is_populated() {
                 Self::drop_deep_pages(record);
                 self.let_go(record);
             } else if !(*record).kept && self.keep(record, batch) {
@@ -834,8 +836,14 @@ unsafe fn create_with(
         kind,
     };
     // Whatever the kernel said: what a program expects when there is no room is EAGAIN.
-    let Ok(record) = prepare(&order) else {
-        return libc::EAGAIN;
+    let record = match prepare(&order) {
+        Ok(record) => record,
+        Err(error) => {
+            if config::verbose() {
+                refusal::explain(order.wish.shape, Refused::Memory(error));
+            }
+            return libc::EAGAIN;
+        }
     };
     // SAFETY: the record is enlisted with its stack, which stays until its creator is through.
     let (low, size) = unsafe { (stack_of(record).low(), order.wish.shape.size) };
@@ -858,6 +866,15 @@ unsafe fn create_with(
         publish(record, low + size);
     } else {
         withdraw(record, thread);
+        if config::verbose() {
+            match result {
+                libc::EAGAIN => refusal::explain(order.wish.shape, Refused::Thread),
+                libc::ENOMEM => {
+                    refusal::explain(order.wish.shape, Refused::Memory(Errno(result)));
+                }
+                _ => {}
+            }
+        }
     }
     if result == libc::ENOMEM {
         libc::EAGAIN
@@ -982,10 +999,9 @@ fn announce(record: &Record) {
 /// up though nobody creates a thread any more.
 #[inline(never)]
 fn tidy_up(record: *mut Record) {
-    let drop = !memlock::future() || locked(|state, batch| state.keep(record, batch));
     // SAFETY: the record is that of the running thread, which is back in its first frame.
     unsafe {
-        if drop {
+        if !stack_of(record).is_populated() || locked(|state, batch| state.keep(record, batch)) {
             State::drop_deep_pages(record);
         }
         if !(*record).detached.load(Relaxed) {
@@ -1007,9 +1023,13 @@ pub unsafe fn claim(thread: pthread_t) -> Option<Claim> {
 
 /// The real join of a claimed thread returned zero.
 pub fn joined(claim: Claim) {
-    if claim.holds() && !memlock::future() {
+    if claim.holds() {
         // SAFETY: the thread is off its stack, and who joined it alone may say that it is over.
-        unsafe { State::drop_deep_pages(claim.record) };
+        unsafe {
+            if !stack_of(claim.record).is_populated() {
+                State::drop_deep_pages(claim.record);
+            }
+        }
     }
     locked(|state, batch| {
         if !claim.holds() {
@@ -1077,12 +1097,12 @@ pub fn before_lock_change() {
     give_idle_back();
 }
 
-/// The program locked all that is mapped: guards are not to be.
-pub fn unlock_guards() {
+/// The program locked all that is mapped: guards are not to be, nor what a setting excepts.
+pub fn settle_locks() {
     locked(|state, _| {
         state.each(|record| {
             // SAFETY: records on a ring have a stack, and the lock is held.
-            unsafe { stack_of(record).unlock_guard() }
+            unsafe { stack_of(record).settle_lock() }
         });
     });
 }

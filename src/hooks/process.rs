@@ -1,24 +1,28 @@
 //! Calls that change the whole process: memory locks, and loading what needs executable stacks.
 
-use crate::{arch, heap, mapping, memlock, stack, thread};
+use crate::{arch, config, heap, mapping, memlock, stack, thread};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::NonNull;
 use once_cell::race::OnceNonZeroUsize;
 
 /// Follows the program's `mlockall`. All address space is compared with the limit, so nothing
 /// idle may be left in it.
-pub fn mlockall(flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+pub fn mlockall(flags: c_int, real: impl FnOnce(c_int) -> c_int) -> c_int {
+    let mut flags = flags;
+    if config::lock_on_fault() && flags & (libc::MCL_CURRENT | libc::MCL_FUTURE) != 0 {
+        flags |= libc::MCL_ONFAULT;
+    }
     thread::before_lock_change();
     heap::trim_idle();
-    let result = real();
+    let result = real(flags);
     if result == 0 {
         let future = flags & libc::MCL_FUTURE != 0;
-        memlock::changed(future);
+        memlock::locked_by(flags);
         if future || mapping::has_seed() {
             mapping::tend_seed();
         }
         if flags & libc::MCL_CURRENT != 0 {
-            thread::unlock_guards();
+            thread::settle_locks();
         }
         // What became idle since the call above belongs to the era before.
         thread::before_lock_change();

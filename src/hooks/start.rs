@@ -26,6 +26,7 @@ fn set_up() {
 fn read_settings() {
     config::read();
     thread::set_cache_bound(config::stack_cache());
+    stack::LOCKED.set(config::stack_lock());
 }
 
 #[ctor::ctor(unsafe)]

@@ -178,8 +178,9 @@ redhook::hook! {
 
 redhook::hook! {
     unsafe fn mlockall(flags: c_int) -> c_int => follow_mlockall {
-        process::mlockall(flags, || {
-            // SAFETY: the caller's argument goes on as it is.
+        start::ensure();
+        process::mlockall(flags, |flags| {
+            // SAFETY: takes no memory of the caller's.
             unsafe { redhook::real!(mlockall)(flags) }
         })
     }

@@ -58,7 +58,7 @@ impl Cache {
         }
     }
 
-    /// Address space of all cached stacks.
+    /// Weight of all cached stacks.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -76,7 +76,7 @@ impl Cache {
         unsafe {
             let Some(stack) = &(*slot).stack else { return };
             let top = &mut self.buckets[bucket(stack.shape())];
-            self.bytes += stack.len();
+            self.bytes += stack.weight();
             self.shallow_bytes += stack.shallow_bytes();
             self.count += 1;
             (*slot).warmer = null_mut();
@@ -143,7 +143,7 @@ impl Cache {
         // SAFETY: the slot and its neighbours are valid by the invariant.
         unsafe {
             let Some(stack) = &(*slot).stack else { return };
-            self.bytes -= stack.len();
+            self.bytes -= stack.weight();
             self.shallow_bytes -= stack.shallow_bytes();
             self.count -= 1;
             let (colder, warmer) = ((*slot).colder, (*slot).warmer);
