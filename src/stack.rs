@@ -250,7 +250,7 @@ pub struct Stack {
     mapping: Mapping,
     /// What of it is locked, if it was mapped in a locked process.
     locked: Option<Locked>,
-    /// A thread must find all its pages in memory.
+    /// What is locked must be in memory when a thread starts.
     populated: bool,
     shape: Shape,
     prot: Prot,
@@ -267,7 +267,7 @@ impl Stack {
         Ok(Self {
             mapping,
             locked: memlock::future().then_some(locked),
-            populated: memlock::future() && !memlock::on_fault() && locked == Locked::Full,
+            populated: memlock::future() && !memlock::on_fault() && locked != Locked::OnFault,
             shape,
             prot,
             era: memlock::era(),
@@ -306,7 +306,7 @@ impl Stack {
         self.len() - self.shape.guard
     }
 
-    /// Whether a thread must find all its pages in memory: then they are not given back lightly.
+    /// Whether what is locked must be in memory when a thread starts: it is not given back lightly.
     pub fn is_populated(&self) -> bool {
         self.populated
     }
@@ -316,46 +316,74 @@ impl Stack {
         self.era == memlock::era() && self.prot == prot()
     }
 
-    /// Where the pages end that no thread is expected to use again, from the lowest usable byte on:
-    /// well below static TLS and the frame in which threads start.
-    fn deep(&self) -> usize {
+    /// Where the pages end that a thread can spare which is over or back in its first frame: well
+    /// below static TLS and that frame. The lowest usable byte where this is not known.
+    fn spare_end(&self) -> usize {
         const USED_BY_MOST: usize = 24 << 10;
-        /// With less there is little to gain by a system call at each end of a thread.
-        const SMALL: usize = 64 << 10;
         let tls = static_tls();
         // Static TLS that is not known has next to no size.
-        if self.shape.size <= SMALL || tls.size < tls.align {
+        if tls.size < tls.align {
             return self.low();
         }
-        let mut end = self.top().saturating_sub(tls.size + USED_BY_MOST);
-        if let Some(locked @ Locked::Top(_)) = self.locked {
-            // The top is to stay in memory.
-            end = end.min(self.low() + locked.spared(self.open()));
-        }
+        let end = self.top().saturating_sub(tls.size + USED_BY_MOST);
         align::down(end, page_size()).max(self.low())
+    }
+
+    /// Where the pages end that are given back whenever a thread ends.
+    fn deep_end(&self) -> usize {
+        /// With less there is little to gain by a system call at each end of a thread.
+        const SMALL: usize = 64 << 10;
+        if self.shape.size <= SMALL {
+            return self.low();
+        }
+        match self.locked {
+            // What is to be in memory stays there.
+            Some(locked) if self.populated => {
+                let spared = self.low() + locked.spared(self.open());
+                self.spare_end().min(spared)
+            }
+            _ => self.spare_end(),
+        }
     }
 
     /// Bytes of pages that it may keep without its deep ones.
     pub fn shallow_bytes(&self) -> usize {
-        self.mapping.base() + self.len() - self.deep()
+        self.mapping.base() + self.len() - self.deep_end()
     }
 
-    /// Gives back all pages that no thread is expected to use again; false where the kernel
-    /// refuses, which it does for what is locked (before 5.18 also if we ask for just that).
+    /// Gives back the pages that a thread may miss at its start; false where the kernel refuses,
+    /// which it does for what the program itself locked.
     ///
     /// # Safety
     /// The thread on the stack must be over, or back in the frame in which it started.
     pub unsafe fn drop_deep_pages(&self) -> bool {
-        /// The advice for what is locked, which stays locked and charged.
+        // SAFETY: by the caller's word.
+        unsafe { self.drop_pages_to(self.deep_end()) }
+    }
+
+    /// Gives back those too that are to be in memory when a thread starts, so that none can start
+    /// here again; false where the kernel refuses.
+    ///
+    /// # Safety
+    /// As for [`Self::drop_deep_pages`].
+    pub unsafe fn drain(&self) -> bool {
+        // SAFETY: by the caller's word.
+        unsafe { self.drop_pages_to(self.spare_end()) }
+    }
+
+    /// # Safety
+    /// What lies below `end` must be dead.
+    unsafe fn drop_pages_to(&self, end: usize) -> bool {
+        /// The advice for what is locked, which stays locked and charged. Since Linux 5.18.
         const MADV_DONTNEED_LOCKED: i32 = 24;
-        let (low, len) = (self.low(), self.deep() - self.low());
+        let (low, len) = (self.low(), end - self.low());
         if len == 0 {
             return true;
         }
-        // SAFETY: what is there is dead, by the caller's word.
+        // SAFETY: by the caller's word.
         unsafe {
             match sys::advise(low, len, libc::MADV_DONTNEED) {
-                Err(Errno(libc::EINVAL)) if memlock::future() => {
+                Err(Errno(libc::EINVAL)) if self.locked.is_some() => {
                     sys::advise(low, len, MADV_DONTNEED_LOCKED).is_ok()
                 }
                 done => done.is_ok(),

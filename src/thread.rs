@@ -333,12 +333,9 @@ impl State {
             let bound = self.bound(stack.weight());
             let serves = stack.is_current()
                 && stack.weight() <= bound.min(CACHE_BOUND.load(Relaxed))
-                && if stack.is_populated() {
-                    // To populate its pages again costs as much as those of a new one.
-                    !(*record).shallow.load(Relaxed)
-                } else {
-                    Self::drop_deep_pages(record)
-                };
+                // To populate its pages again costs as much as those of a new one.
+                && !(*record).drained
+                && Self::drop_deep_pages(record);
             if !serves {
                 self.give_up(record, batch);
                 return;
@@ -395,8 +392,8 @@ impl State {
                 // what populating the next stack does.
                 Some(old) if old != record && Self::is_off_its_stack(old) => {
                     // SAFETY: the thread is off its stack, which stays as long as the lock is held.
-                    unsafe { Self::drop_deep_pages(old) };
-                    self.let_go(old);
+                    unsafe { stack_of(old).drain() };
+                    self.drained(old);
                 }
                 _ => {}
             }
@@ -404,9 +401,16 @@ impl State {
         self.keep_cache_in(bound.saturating_sub(self.kept_bytes), batch);
         let too_much = self.kept_bytes > bound;
         if too_much {
-            self.let_go(record);
+            self.drained(record);
         }
         too_much
+    }
+
+    /// The stack of this record loses its pages.
+    fn drained(&mut self, record: *mut Record) {
+        // SAFETY: records change under the lock.
+        unsafe { (*record).drained = true };
+        self.let_go(record);
     }
 
     /// The stack of this record no longer counts as kept.
@@ -429,14 +433,13 @@ impl State {
         // SAFETY: the record is in a ring, so it has a stack, which stays as long as the lock is
         // held.
         unsafe {
-            if (*record).shallow.load(Relaxed) || !Self::is_off_its_stack(record) {
+            if !Self::is_off_its_stack(record) {
                 return;
             }
-            if !stack_of(record).is_populated() {
-                Self::drop_deep_pages(record);
-                self.let_go(record);
-            } else if !(*record).kept && self.keep(record, batch) {
-                Self::drop_deep_pages(record);
+            Self::drop_deep_pages(record);
+            let noticed = (*record).kept || (*record).drained;
+            if stack_of(record).is_populated() && !noticed && self.keep(record, batch) {
+                stack_of(record).drain();
             }
         }
     }
@@ -637,6 +640,7 @@ impl State {
             r.reported_guard = order.wish.reported_guard;
             r.joined = false;
             r.kept = false;
+            r.drained = false;
             r.shallow.store(false, Relaxed);
             r.detached.store(order.wish.detached, Relaxed);
             r.handle.store(0, Relaxed);
@@ -1001,8 +1005,9 @@ fn announce(record: &Record) {
 fn tidy_up(record: *mut Record) {
     // SAFETY: the record is that of the running thread, which is back in its first frame.
     unsafe {
-        if !stack_of(record).is_populated() || locked(|state, batch| state.keep(record, batch)) {
-            State::drop_deep_pages(record);
+        State::drop_deep_pages(record);
+        if stack_of(record).is_populated() && locked(|state, batch| state.keep(record, batch)) {
+            stack_of(record).drain();
         }
         if !(*record).detached.load(Relaxed) {
             return;
@@ -1026,9 +1031,7 @@ pub fn joined(claim: Claim) {
     if claim.holds() {
         // SAFETY: the thread is off its stack, and who joined it alone may say that it is over.
         unsafe {
-            if !stack_of(claim.record).is_populated() {
-                State::drop_deep_pages(claim.record);
-            }
+            State::drop_deep_pages(claim.record);
         }
     }
     locked(|state, batch| {

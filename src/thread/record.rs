@@ -56,8 +56,10 @@ pub struct Record {
     pub reported_guard: usize,
     /// Somebody joined it through us, while its creator was still at work.
     pub joined: bool,
-    /// It is over, or about to be, in a locked process, and its stack counts as kept.
+    /// It is over, or about to be, and its populated stack counts as kept.
     pub kept: bool,
+    /// It is over, or about to be, and its populated stack is to lose its pages, or did.
+    pub drained: bool,
     /// When a join or detach that passed us by was first seen, in milliseconds; zero for never.
     pub ended_unseen: u64,
     /// Whether there is a stack in the slot. Set after it is there and cleared before it goes, so
@@ -99,6 +101,7 @@ impl Record {
             reported_guard: 0,
             joined: false,
             kept: false,
+            drained: false,
             ended_unseen: 0,
             has_stack: AtomicBool::new(false),
             detached: AtomicBool::new(false),
