@@ -12,14 +12,14 @@
 //! itself, as libc's own do; for one that left otherwise, whoever joins it or comes by does. So an
 //! idle stack costs address space and a few pages, and as many are kept as were in use at once
 //! lately: create and join then map nothing, however many threads live. In a locked process pages
-//! are dear to populate again. There whole stacks are kept, in the cache or of threads not joined
+//! are dear to populate again. There all that is locked of a stack is kept, in the cache or of threads not joined
 //! yet, up to a fixed bound of bytes; beyond it the oldest of those that ended lose their pages, and
 //! a stack without its pages is unmapped when it becomes idle.
 //!
 //! Cost in steady state: one lock and unlock per create, one per join, no system call but for the
-//! advice that a thread with more than a small stack gives at its end; for a populated
-//! one there is one more lock instead. Cache lines that two threads write: the lock, the state beside it, and the record
-//! (creator and thread).
+//! advice that a thread with more than a small stack gives at its end, and on a populated stack one
+//! more lock at that end. Cache lines that two threads write: the lock, the state beside it, and
+//! the record (creator and thread).
 
 pub mod descriptor;
 mod record;
