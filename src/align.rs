@@ -1,5 +1,6 @@
 //! Rounding of sizes and addresses, and the page size.
 
+use crate::auxv;
 use core::num::NonZeroUsize;
 use once_cell::race::OnceNonZeroUsize;
 
@@ -8,8 +9,7 @@ static PAGE: OnceNonZeroUsize = OnceNonZeroUsize::new();
 /// The system's page size in bytes.
 pub fn page_size() -> usize {
     PAGE.get_or_init(|| {
-        // SAFETY: reads a value that ld.so stored; never allocates.
-        let size = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
+        let size = auxv::value(libc::AT_PAGESZ);
         NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN.saturating_add(4095))
     })
     .get()

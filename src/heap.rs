@@ -308,7 +308,7 @@ unsafe fn reallocate_slow(block: *mut u8, size: usize) -> *mut u8 {
     };
     let old = block_bytes(span);
     if span.state() == State::Large {
-        if size > MAX_SMALL
+        if size > MAX_SMALL / 4
             && let Some(address) = large::resize(span, size)
         {
             return address as *mut u8;
@@ -370,14 +370,13 @@ pub fn stats() -> Stats {
             }
             state if state.is_small() => {
                 // What is free in the current spans of other threads only these can count.
-                let blocks = if state != State::Current {
-                    span.used.get()
-                } else if span.owner.get() == arch::arena_word() {
+                let own = span.owner.get() == arch::arena_word();
+                let blocks = if state == State::Current && own {
                     span.in_use()
                 } else {
-                    span.carved() as u32
+                    span.used.get()
                 };
-                stats.in_use += blocks as usize * span.size();
+                stats.in_use += span.carved().min(blocks as usize) * span.size();
             }
             _ => {}
         }

@@ -4,7 +4,7 @@
 //!
 //! | floor | files | what belongs there |
 //! |---|---|---|
-//! | 0 machine | `arch`, `sys`, `atomic`, `lock`, `line`, `proc`, `fatal` | talks to the CPU or the kernel |
+//! | 0 machine | `arch`, `auxv`, `sys`, `atomic`, `lock`, `line`, `proc`, `fatal` | talks to the CPU or the kernel |
 //! | 1 memory | `align`, `child`, `mapping`, `memlock` | changes a protection or a lock |
 //! | 2 stacks | `stack`, `stack/cache` | is policy about stacks |
 //! | 2 heap | `heap`, `heap/*` | is policy about blocks |
@@ -24,6 +24,7 @@ extern crate std;
 
 mod arch;
 mod atomic;
+mod auxv;
 mod fatal;
 mod line;
 mod lock;

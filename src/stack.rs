@@ -8,10 +8,10 @@ pub mod cache;
 pub mod peak;
 
 use crate::align::{self, page_size};
-use crate::arch;
 use crate::mapping::{Locked, LockedCell, Mapping};
 use crate::memlock;
 use crate::sys::{self, Errno, Prot};
+use crate::{arch, auxv};
 use core::ffi::c_void;
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -221,9 +221,8 @@ pub fn became_executable() -> bool {
             .iter()
             .find(|header| header.p_type == libc::PT_GNU_STACK);
         // The kernel's own object has no such header and was not loaded by ld.so.
-        // SAFETY: always allowed.
-        let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };
-        let kernels = !main && vdso != 0 && info.dlpi_addr == vdso;
+        let vdso = auxv::value(libc::AT_SYSINFO_EHDR);
+        let kernels = !main && vdso != 0 && info.dlpi_addr as usize == vdso;
         data.wanted |= match stack {
             Some(stack) => stack.p_flags & libc::PF_X != 0,
             None => arch::STACK_EXECUTABLE_BY_DEFAULT && !kernels,

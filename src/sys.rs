@@ -2,7 +2,7 @@
 //!
 //! Invariant: none of them touches libc's errno; a failure is returned as [`Errno`].
 
-use crate::arch;
+use crate::{arch, auxv};
 use core::sync::atomic::AtomicU32;
 
 /// An error number of the kernel (`errno(3)`).
@@ -196,9 +196,17 @@ pub fn coarse_ms() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: writes one timespec; libc's function reads the vDSO and leaves errno alone when it
-    // succeeds, which for this clock it always does.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &mut time) };
+    let clock = libc::CLOCK_MONOTONIC_COARSE;
+    // SAFETY: both write one timespec.
+    unsafe {
+        match auxv::clock_gettime() {
+            Some(get) => get(clock, &mut time),
+            None => {
+                let at = &raw mut time as usize;
+                arch::syscall(libc::SYS_clock_gettime, [clock as usize, at, 0, 0, 0, 0]) as i32
+            }
+        };
+    }
     time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 

@@ -5,6 +5,9 @@ use core::arch::asm;
 /// Least room that glibc wants on a stack beside the static TLS (MINIMAL_REST_STACK).
 pub const LEAST_ROOM: usize = 2048;
 
+/// What the kernel calls its `clock_gettime`.
+pub const VDSO_CLOCK_GETTIME: &core::ffi::CStr = c"__kernel_clock_gettime";
+
 /// Least guard that glibc makes when one is asked for (ARCH_MIN_GUARD_SIZE); it reports what was
 /// asked.
 pub const LEAST_GUARD: usize = 65536;

@@ -7,20 +7,19 @@
 //! its span, whose key was replaced then.
 
 use super::class::PAGE;
+use crate::auxv;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 static SECRET: AtomicUsize = AtomicUsize::new(0);
 
 /// Chooses the secret from the kernel's random bytes (`AT_RANDOM`). Called before the first block.
 pub fn init() {
-    // SAFETY: AT_RANDOM, where present, is the address of 16 bytes; reading auxv never allocates.
-    let random = unsafe {
-        let bytes = libc::getauxval(libc::AT_RANDOM) as *const usize;
-        if bytes.is_null() {
-            0
-        } else {
-            bytes.add(1).read_unaligned()
-        }
+    let bytes = auxv::value(libc::AT_RANDOM) as *const usize;
+    let random = if bytes.is_null() {
+        0
+    } else {
+        // SAFETY: AT_RANDOM, where present, is the address of 16 bytes.
+        unsafe { bytes.add(1).read_unaligned() }
     };
     SECRET.store(random ^ 0x5bd1_e995_9e37_79b9, Relaxed);
 }

@@ -625,6 +625,10 @@ fn give_back_idle() {
                 pool.idle = 0;
                 return;
             };
+            let most = pool.idle.max(UNMAP_LEAST) as u32;
+            if run.pages.get() > most && pool.spans_left() > SPANS_PER_STEP {
+                pool.cut(run, most, State::Free);
+            }
             pool.idle = pool.idle.saturating_sub(run.used.get() as usize);
             run
         };
@@ -757,6 +761,22 @@ pub fn trim_idle() {
         unmap(top);
     }
     unmap_longest(PURGE_LEAST, keep.saturating_mul(PAGE));
+    lower_limit();
+}
+
+/// Gives up what no longer needs to be mapped of the page map: for the hole at the limit, if any.
+fn lower_limit() {
+    let _grow = POOL.grow.lock();
+    let mut pool = lock();
+    let limit = (ZONE.limit() / PAGE) as u32;
+    if let Some(hole) = pool.neighbour(limit, State::Hole, true) {
+        pool.take(hole);
+        ZONE.lower(hole.page.get());
+        hole.pages.set(0);
+        pool.drop_span(hole);
+    }
+    drop(pool);
+    ZONE.close_map(0);
 }
 
 /// Makes a large block's run `pages` long without moving it; whether that worked.
@@ -883,20 +903,31 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
     }
     let _grow = POOL.grow.lock();
     let room = whole(pages);
-    let hole = target(room, room - old)?;
+    let (hole, at_limit) = target(room, room - old)?;
+    // As many addresses again stay free behind the block, so that it next grows in place.
+    let ready = if at_limit { room * 2 } else { 0 };
+    let map = ZONE.map_open();
     let (from, to) = (ZONE.address(run.page.get()), ZONE.address(hole.page.get()));
-    // SAFETY: the block's owner gave us its run, and the target is ours and empty. (A run in
-    // several mappings of the kernel's is refused as a whole, since it is to grow.)
-    let moved = unsafe { sys::remap(from, old * PAGE, room * PAGE, Some(to)) };
+    let moved = ZONE.prepare(ready).and_then(|()| {
+        // SAFETY: the block's owner gave us its run, and the target is ours and empty. (A run in
+        // several mappings of the kernel's is refused as a whole, since it is to grow.)
+        unsafe { sys::remap(from, old * PAGE, room * PAGE, Some(to)) }
+    });
     if moved.is_err() {
         // SAFETY: the target is ours and empty; a failed mremap may have unmapped it already.
         let _ = unsafe { sys::unmap(to, room * PAGE) };
+        ZONE.close_map(map);
+        lock().put_back(None, hole);
+        return None;
     }
     // From here on the block is at its new place: nothing below may fail.
+    if at_limit {
+        let _ = ZONE.extend(ready);
+        hole.pages.set(ready as u32);
+    }
     let mut pool = lock();
-    if moved.is_err() {
-        pool.insert(hole, State::Hole);
-        return None;
+    if at_limit {
+        pool.cut(hole, room as u32, State::Hole);
     }
     pool.count_mapped(room - old);
     run.used.set(0);
@@ -904,10 +935,9 @@ pub fn remap(run: &'static Span, pages: usize) -> Option<&'static Span> {
     Some(hole)
 }
 
-/// A taken hole of `room` pages that is safe to move a block to which grows by `more` pages; as many
-/// addresses again stay free behind it if possible, so that the block next grows in place. Under the
-/// grow lock.
-fn target(room: usize, more: usize) -> Option<&'static Span> {
+/// A taken hole of `room` pages that is safe to move a block to which grows by `more` pages; if there
+/// is none in the heap, one without pages at the limit, and true. Under the grow lock.
+fn target(room: usize, more: usize) -> Option<(&'static Span, bool)> {
     let mut pool = lock_with_spans_growing()?;
     let found = pool.holes.find(room);
     let hole = match found {
@@ -918,20 +948,9 @@ fn target(room: usize, more: usize) -> Option<&'static Span> {
         }
         None => pool.new_span((ZONE.limit() / PAGE) as u32, 0, State::Taken),
     };
+    hole.used.set(0);
     drop(pool);
-    let to = ZONE.address(hole.page.get());
-    let mut safe = reserve(to, room * PAGE, more * PAGE);
-    if found.is_none() && safe.is_ok() {
-        safe = ZONE.extend(room * 2).map(drop);
-        if safe.is_err() {
-            // SAFETY: reserved by us just now.
-            let _ = unsafe { sys::unmap(to, room * PAGE) };
-        } else {
-            hole.used.set(0);
-            hole.pages.set((room * 2) as u32);
-            lock().cut(hole, room as u32, State::Hole);
-        }
-    }
+    let safe = reserve(ZONE.address(hole.page.get()), room * PAGE, more * PAGE);
     if let Err(error) = safe {
         if error == Errno(libc::EEXIST) {
             // Somebody else's: these addresses are lost to us.
@@ -940,7 +959,7 @@ fn target(room: usize, more: usize) -> Option<&'static Span> {
         lock().put_back(None, hole);
         return None;
     }
-    Some(hole)
+    Some((hole, found.is_none()))
 }
 
 /// Makes sure that nobody else has mapped memory where a block is to be moved that grows by `more`

@@ -209,6 +209,44 @@ impl Zone {
         sys::map_new_at(self.address(page), pages * PAGE, Prot::RW, 0)
     }
 
+    /// Makes sure that [`Zone::extend`] by `pages` pages will work.
+    pub fn prepare(&self, pages: usize) -> Result<()> {
+        if self.limit() + pages * PAGE > self.most.get() {
+            return Err(Errno(libc::ENOMEM));
+        }
+        self.grow_map(self.limit() / PAGE + pages)
+    }
+
+    /// Bytes of the page map that are mapped.
+    pub fn map_open(&self) -> usize {
+        self.map_open.get()
+    }
+
+    /// Unmaps the page map beyond the limit, but for the first `keep` bytes of the map.
+    pub fn close_map(&self, keep: usize) {
+        let open = self.map_open.get();
+        let step = align::page_size().max(MAP_STEP);
+        let used = align::up(self.limit() / PAGE * 4, step).unwrap_or(open);
+        let keep = keep.max(used);
+        if keep >= open {
+            return;
+        }
+        // SAFETY: no address of the heap has its entry there.
+        let closed = unsafe { sys::unmap(self.view.map.get() as usize + keep, open - keep) };
+        if closed.is_ok() {
+            self.map_open.set(keep);
+        }
+    }
+
+    /// Lowers the limit to `page`, from which on there are only addresses without memory. Under
+    /// the pool's locks.
+    ///
+    /// Old views of the zone still say the former limit: they are asked about addresses of blocks
+    /// alone, which are below.
+    pub fn lower(&self, page: u32) {
+        self.view.limit.set(page as usize * PAGE);
+    }
+
     fn grow_map(&self, pages: usize) -> Result<()> {
         let open = self.map_open.get();
         if pages * 4 <= open {
