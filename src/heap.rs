@@ -26,7 +26,7 @@ mod span;
 mod tests;
 mod zone;
 
-use crate::{arch, fatal::fatal, line::Line, lock, lock::Lock};
+use crate::{arch, fatal::fatal, line::Line, lock, lock::Lock, memlock};
 use block::Block;
 use class::{MAX_DIRECT, MAX_SMALL, PAGE};
 use core::ptr;
@@ -316,7 +316,14 @@ unsafe fn reallocate_slow(block: *mut u8, size: usize) -> *mut u8 {
     } else if size <= old && (size > old / 2 || class::class_of(size) == span.class()) {
         return block;
     }
-    let new = allocate(size);
+    // Blocks that grow mostly grow again. In a locked process memory is dearer than copies.
+    let mut new = ptr::null_mut();
+    if size > old && size <= MAX_SMALL && !memlock::future() {
+        new = allocate(size.max((old + old / 4).min(MAX_SMALL)));
+    }
+    if new.is_null() {
+        new = allocate(size);
+    }
     if new.is_null() {
         // A block never has to shrink.
         return if size <= old { block } else { new };
