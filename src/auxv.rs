@@ -17,14 +17,9 @@ unsafe extern "C" {
 
 /// The value of `kind` (`getauxval(3)`), or zero.
 pub fn value(kind: u64) -> usize {
-    // SAFETY: the kernel's arrays stay where they are and end as said above.
+    let mut at = vector();
+    // SAFETY: the kernel's pairs stay where they are, and one of kind zero ends them.
     unsafe {
-        let mut at = __libc_stack_end;
-        at = at.add(1 + *at + 1);
-        while *at != 0 {
-            at = at.add(1);
-        }
-        at = at.add(1);
         while *at != 0 {
             if *at == kind as usize {
                 return *at.add(1);
@@ -33,6 +28,23 @@ pub fn value(kind: u64) -> usize {
         }
     }
     0
+}
+
+/// Where the vector starts. Looked for before `main`: what lies below it is the program's then.
+fn vector() -> *const usize {
+    static FOUND: OnceNonZeroUsize = OnceNonZeroUsize::new();
+    let found = FOUND.get_or_init(|| {
+        // SAFETY: the arrays are where ld.so says, and end as said above.
+        let at = unsafe {
+            let mut at = __libc_stack_end.add(1 + *__libc_stack_end + 1);
+            while *at != 0 {
+                at = at.add(1);
+            }
+            at.add(1)
+        };
+        NonZeroUsize::new(at as usize).unwrap_or(NonZeroUsize::MIN)
+    });
+    found.get() as *const usize
 }
 
 /// `clock_gettime(2)`, without a system call where the kernel offers it.
