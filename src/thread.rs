@@ -534,6 +534,11 @@ impl State {
             if !joined && !detached {
                 return false;
             }
+            // A detach through us that is under way; it is pinned before libc says so and until it
+            // is entered, so it must be looked at in this order.
+            if detached && (*record).pins.load(Acquire) != 0 {
+                return false;
+            }
             // Where no other thread exists, nobody can be inside libc with that one.
             if *alone.get_or_insert_with(|| sys::count_threads() == Some(1)) {
                 JOINS_PASS_US_BY.store(true, Relaxed);
